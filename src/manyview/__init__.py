@@ -1,0 +1,1 @@
+"""Large-scale multi-view clustering."""
