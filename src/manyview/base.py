@@ -1,0 +1,244 @@
+"""`MultiViewClusterer`: what every method of the package promises.
+
+A method stores its parameters in ``__init__``, asks `_begin` for checked
+`Views` in ``fit``, does its mathematics with pure functions and hands its
+labels to `_finish`. The single-array door goes through scikit-learn's own
+validation, so that ``check_estimator`` sees what it expects; lists, dicts and
+`Views` go through ours.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .errors import (
+    DegenerateWarning,
+    InputError,
+    InputTypeError,
+    ManyviewError,
+    NotFittedError,
+)
+from .views import Views
+
+FloatArray = np.ndarray[Any, Any]
+IntArray = np.ndarray[Any, Any]
+
+GIANT_SHARE = 0.99
+
+
+@dataclass(slots=True)
+class MultiviewTags:
+    """What a multi-view method can do and depends on."""
+
+    order_dependent: bool = False
+    deterministic: bool = False
+    missing_views: bool = False
+    predicts: bool = False
+
+
+@dataclass(slots=True)
+class ManyviewTags(Tags):
+    """scikit-learn's tags and ours."""
+
+    multiview: MultiviewTags | None = None
+
+
+class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of all estimators: validation, tags, labels.
+
+    Class attributes of a method: `citation` (paper), `order_dependent` (does
+    the order of the rows matter), `deterministic` (the same labels whatever
+    `random_state`), `missing_views` (may rows lack views), `parameter_grid`
+    (the paper's grid, for oracle-tuned comparisons only).
+    """
+
+    citation: ClassVar[str] = ""
+    order_dependent: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = False
+    missing_views: ClassVar[bool] = False
+    parameter_grid: ClassVar[dict[str, list[Any]]] = {}
+
+    n_clusters: int
+    labels_: IntArray
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of `X`; `y` is ignored."""
+        raise NotImplementedError
+
+    def _begin(self, X: Any, y: Any = None) -> Views:
+        """Checked views to fit on; sets the ``n_features_in_`` family."""
+        views = self._to_views(X, reset=True)
+        self._check_n_clusters(len(views))
+        if views.present is not None and not self.missing_views:
+            raise InputError(
+                f"{type(self).__name__} needs every view of every row, but the data "
+                "has missing entries. Use S2MVTC, or drop the incomplete rows."
+            )
+        return views
+
+    def _again(self, X: Any) -> Views:
+        """Checked views for a fitted model: as many views and features as in fit."""
+        self._check_fitted()
+        views = self._to_views(X, reset=False)
+        if views.n_features != self.n_features_per_view_:
+            seen, known = list(views.n_features), list(self.n_features_per_view_)
+            raise InputError(
+                f"The model was fitted on views with {known} features; "
+                f"got {seen}. Give the same views in the same order."
+            )
+        return views
+
+    def _check_fitted(self) -> None:
+        name = type(self).__name__
+        message = f"This {name} instance is not fitted yet. Call 'fit' first."
+        try:
+            check_is_fitted(self, "labels_", msg=message)
+        except Exception as error:
+            raise NotFittedError(message) from error
+
+    def _to_views(self, X: Any, *, reset: bool) -> Views:
+        if _is_single_table(X):
+            X = self._validate_table(X, reset=reset)
+        views = Views.of(X)
+        if not views.names:
+            raise InputError("No views were given: the list is empty. Give at least 1.")
+        if reset:
+            self.n_views_ = views.n_views
+            self.view_names_ = views.names
+            self.n_features_per_view_ = views.n_features
+            self.feature_names_per_view_ = views.feature_names
+            self.n_features_in_ = sum(views.n_features)
+        return views
+
+    def _validate_table(self, X: Any, *, reset: bool) -> Any:
+        """One 2-D table through scikit-learn's validation, with our error types."""
+        try:
+            return validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS
+            )
+        except ManyviewError:
+            raise
+        except TypeError as error:
+            raise InputTypeError(str(error)) from error
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def _check_n_clusters(self, n_samples: int) -> None:
+        check_count(self.n_clusters, "n_clusters")
+        if self.n_clusters > n_samples:
+            raise InputError(
+                f"n_clusters={self.n_clusters} is more than the {n_samples} rows "
+                f"(n_samples={n_samples}). Ask for fewer clusters or give more rows."
+            )
+
+    def _finish(self, labels: Any) -> Self:
+        """Store the labels; warn when one cluster has swallowed nearly all rows."""
+        self.labels_ = np.asarray(labels).astype(np.intp, copy=False)
+        counts = np.bincount(self.labels_)
+        if self.n_clusters > 1 and counts.max() > GIANT_SHARE * len(self.labels_):
+            if len(self.labels_) > 1:
+                warnings.warn(
+                    f"{type(self).__name__} put {counts.max()} of "
+                    f"{len(self.labels_)} rows into one cluster. Look at the scaling "
+                    "of the views, or try another method.",
+                    DegenerateWarning,
+                    stacklevel=3,
+                )
+        return self
+
+    def __sklearn_tags__(self) -> ManyviewTags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = False
+        known = {f.name: getattr(tags, f.name) for f in fields(Tags)}
+        return ManyviewTags(
+            **known,
+            multiview=MultiviewTags(
+                order_dependent=self.order_dependent,
+                deterministic=self.deterministic,
+                missing_views=self.missing_views,
+                predicts=hasattr(self, "predict"),
+            ),
+        )
+
+
+_FLOATS = [np.float64, np.float32]
+
+
+def _is_single_table(X: Any) -> bool:
+    """One in-memory 2-D table, rather than a container of views."""
+    if isinstance(X, Views) or hasattr(X, "mod"):
+        return False
+    if isinstance(X, (list, tuple)):
+        return len(X) == 0 or (
+            isinstance(X[0], (list, tuple))
+            and (len(X[0]) == 0 or np.ndim(X[0][0]) == 0)
+        )
+    return isinstance(X, np.ndarray) or sp.issparse(X) or hasattr(X, "columns")
+
+
+def dense_views(views: Views, dtype: Any = None) -> list[FloatArray]:
+    """Every view as one dense in-memory array, checked; for in-memory methods."""
+    block = views.block(slice(0, len(views)), dtype)
+    if not block.present.all():
+        raise InputError(
+            "This method needs every view of every row, but some rows of NaN mark "
+            "missing views. Use S2MVTC, or drop the incomplete rows."
+        )
+    return [np.asarray(a.todense() if sp.issparse(a) else a) for a in block.views]
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """NumPy generator from None, an int, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state={random_state!r} cannot seed a generator. Give None, a "
+            "non-negative integer or a NumPy generator."
+        ) from error
+
+
+def child_seed(rng: np.random.Generator) -> int:
+    """A 31-bit seed for scikit-learn's estimators."""
+    return int(rng.integers(2**31 - 1))
+
+
+def check_count(value: Any, name: str, least: int = 1) -> None:
+    """`value` must be a whole number of at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InputTypeError(
+            f"{name} must be a whole number; got {value!r} "
+            f"({type(value).__name__}). Give an integer of at least {least}."
+        )
+    if value < least:
+        raise InputError(f"{name} must be at least {least}; got {value}.")
+
+
+def check_number(value: Any, name: str, least: float = 0.0) -> None:
+    """`value` must be a finite real number of at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise InputTypeError(
+            f"{name} must be a number; got {value!r} ({type(value).__name__})."
+        )
+    if not np.isfinite(value) or value < least:
+        raise InputError(f"{name} must be finite and at least {least:g}; got {value}.")
+
+
+def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
+    """`value` must be one of the named choices."""
+    if not any(value is c or (isinstance(c, str) and value == c) for c in choices):
+        known = ", ".join(repr(c) for c in choices)
+        raise InputError(f"{name}={value!r} is unknown; choose one of {known}.")

@@ -1,0 +1,427 @@
+"""`Views`: named views of the same rows, and the blocks passes are made of.
+
+Nothing is copied that need not be: arrays, memory maps, HDF5 and Zarr arrays
+and sparse matrices are kept as given and turned into floating point block by
+block. Rows are samples everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import is_array_api_obj, is_torch_array
+
+from ._xp import Array, namespace
+from .errors import InputError, InputTypeError
+
+Rows = slice | np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows of all views; read-only.
+
+    Attributes
+    ----------
+    start : int
+        Row number of the first row.
+    views : tuple of arrays (n_rows, n_features_v)
+        Floating point, finite; rows that lack a view are zero there. Sparse
+        views stay CSR.
+    present : array (n_rows, n_views) of bool
+        Which views each row has.
+    """
+
+    start: int
+    views: tuple[Array, ...]
+    present: Array
+
+    def __len__(self) -> int:
+        return int(self.present.shape[0])
+
+
+class Views:
+    """Several feature sets (views) of the same rows.
+
+    Parameters
+    ----------
+    views : list, tuple or dict of 2-D array-likes, or one 2-D array-like
+        Arrays, DataFrames (pandas, polars, …), scipy sparse matrices, memory
+        maps, ``h5py.Dataset``, Zarr arrays or torch tensors, samples on rows.
+    names : sequence of str, optional
+        One name per view; default the dict's keys or ``view0, view1, …``.
+    feature_names : sequence of sequences of str, optional
+        Default the DataFrame's columns, or None for a view without names.
+    present : array (n_samples, n_views) of bool, optional
+        Which views each row has. Rows of NaN count as missing too.
+    labels : array (n_samples,), optional
+        Known classes, carried along for scoring only.
+    row_names : sequence (n_samples,), optional
+        Default the first DataFrame's index.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import Views
+    >>> views = Views({"image": np.zeros((5, 3)), "text": np.ones((5, 2))})
+    >>> len(views), views.names, views.shape
+    (5, ('image', 'text'), (5, 5))
+    >>> views[:2].shape
+    (2, 5)
+    """
+
+    def __init__(
+        self,
+        views: Any,
+        *,
+        names: Sequence[str] | None = None,
+        feature_names: Sequence[Sequence[str] | None] | None = None,
+        present: Any = None,
+        labels: Any = None,
+        row_names: Any = None,
+    ) -> None:
+        items, own_names = _split_input(views)
+        self.names = _check_names(names if names is not None else own_names, items)
+        parsed = [_parse_view(item, n) for item, n in zip(items, self.names)]
+        self.arrays: tuple[Any, ...] = tuple(p.array for p in parsed)
+        self.feature_names: tuple[tuple[str, ...] | None, ...] = (
+            tuple(None if f is None else tuple(f) for f in feature_names)
+            if feature_names is not None
+            else tuple(p.columns for p in parsed)
+        )
+        index = next((p.index for p in parsed if p.index is not None), None)
+        self.row_names = row_names if row_names is not None else index
+        n_samples = _check_rows(self.arrays, self.names)
+        self.labels = _check_per_row(labels, n_samples, "labels")
+        self.present = _check_present(present, n_samples, len(self.arrays))
+
+    @classmethod
+    def of(cls, data: Any) -> Views:
+        """`data` itself if it is a `Views`, else a new one around it."""
+        return data if isinstance(data, Views) else cls(data)
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.arrays)
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return tuple(int(a.shape[1]) for a in self.arrays)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows, number of features of all views together)."""
+        return len(self), sum(self.n_features)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 when no view is wider, else float64."""
+        wide = any(_float_dtype(a) == np.float64 for a in self.arrays)
+        return np.dtype(np.float64 if wide else np.float32)
+
+    def __len__(self) -> int:
+        return int(self.arrays[0].shape[0])
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{n}: {d}" for n, d in zip(self.names, self.n_features, strict=True)
+        )
+        return f"Views({len(self)} rows; features {parts})"
+
+    def __getitem__(self, rows: Any) -> Views:
+        """The chosen rows (slice, index array or mask) of every view."""
+        if isinstance(rows, tuple):  # scikit-learn asks for X[rows, ...]
+            rows = rows[0]
+        if isinstance(rows, (int, np.integer)):
+            rows = slice(int(rows), int(rows) + 1 or None)
+        picked = rows if isinstance(rows, slice) else _as_row_ids(rows, len(self))
+        kept = object.__new__(Views)
+        kept.names, kept.feature_names = self.names, self.feature_names
+        kept.arrays = tuple(_take(a, picked) for a in self.arrays)
+        kept.labels = None if self.labels is None else self.labels[picked]
+        kept.present = None if self.present is None else self.present[picked]
+        kept.row_names = (
+            None if self.row_names is None else np.asarray(self.row_names)[picked]
+        )
+        return kept
+
+    def view(self, name: str | int) -> Any:
+        """One view as it was given, by name or position."""
+        if isinstance(name, int):
+            return self.arrays[name]
+        if name not in self.names:
+            raise InputError(
+                f"There is no view named {name!r}; the views are "
+                f"{', '.join(self.names)}."
+            )
+        return self.arrays[self.names.index(name)]
+
+    def block(self, rows: Rows, dtype: Any = None) -> Block:
+        """The chosen rows as floating-point arrays, checked for NaN and infinity."""
+        start = (rows.start or 0) if isinstance(rows, slice) else 0
+        given = None if self.present is None else self.present[rows]
+        raw = [_take(a, rows) for a in self.arrays]
+        return make_block(raw, self.names, start, given, dtype or self.dtype)
+
+    def blocks(self, n_rows: int, dtype: Any = None) -> Iterator[Block]:
+        """Consecutive blocks of at most `n_rows` rows."""
+        for start in range(0, len(self), n_rows):
+            yield self.block(slice(start, min(start + n_rows, len(self))), dtype)
+
+
+def make_block(
+    raw: Sequence[Array],
+    names: Sequence[str],
+    start: int,
+    given: Array | None,
+    dtype: Any,
+) -> Block:
+    """Floating-point block of raw rows; rows of NaN become missing entries."""
+    parts = [_as_float(a, dtype) for a in raw]
+    finite = [_find_rows(a, n, start) for a, n in zip(parts, names, strict=True)]
+    xp = namespace(*parts)
+    present = xp.stack(finite, axis=1)
+    if given is not None:
+        present = present & xp.asarray(given, device=getattr(present, "device", None))
+    for v, rows in enumerate(finite):
+        if given is not None or not bool(xp.all(rows)):
+            parts[v] = _blank_rows(parts[v], present[:, v])
+    lost = ~xp.any(present, axis=1)
+    if bool(xp.any(lost)):
+        row = start + int(xp.argmax(xp.astype(lost, xp.int8)))
+        raise InputError(
+            f"Row {row} has no view at all: every view is missing or NaN there. "
+            "Remove such rows, or fill in at least one view."
+        )
+    return Block(start, tuple(parts), present)
+
+
+def _as_float(array: Array, dtype: Any) -> Array:
+    """Array or CSR matrix in the floating dtype, copied only if it must be."""
+    if sp.issparse(array):
+        return array.tocsr().astype(dtype, copy=False)
+    if is_torch_array(array):
+        import torch
+
+        wanted = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
+        return array.to(wanted)
+    with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
+        return np.asarray(array, dtype=dtype)
+
+
+def _find_rows(array: Array, name: str, start: int) -> Array:
+    """Mask of the rows that are not NaN throughout; other NaN or inf is an error."""
+    xp = namespace(array)
+    if sp.issparse(array):
+        if not np.isfinite(array.data).all():
+            _reject_values(name, start, "a NaN or infinite entry in a sparse view")
+        return np.ones(array.shape[0], dtype=bool)
+    # A finite sum proves a finite row; only the others are looked at closely.
+    ok = xp.isfinite(xp.sum(array, axis=1))
+    if bool(xp.all(ok)):
+        return ok
+    missing = xp.all(xp.isnan(array), axis=1)
+    bad = ~xp.all(xp.isfinite(array), axis=1) & ~missing
+    if bool(xp.any(bad)):
+        row = int(xp.argmax(xp.astype(bad, xp.int8)))
+        kind = "NaN" if bool(xp.any(xp.isnan(array[row, :]))) else "infinity"
+        _reject_values(name, start + row, f"{kind} in row {start + row}")
+    return ~missing
+
+
+def _reject_values(name: str, row: int, seen: str) -> None:
+    raise InputError(
+        f"View {name!r} holds NaN or infinity: {seen}. Fill in or remove such "
+        "values (a whole row of NaN marks a missing view)."
+    )
+
+
+def _blank_rows(array: Array, keep: Array) -> Array:
+    """A copy with the rows that are not kept set to zero."""
+    if sp.issparse(array):
+        return sp.diags_array(keep.astype(array.dtype)).tocsr() @ array
+    xp = namespace(array)
+    return xp.where(keep[:, None], array, xp.zeros_like(array))
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    array: Any
+    columns: tuple[str, ...] | None = None
+    index: Any = None
+
+
+def _split_input(views: Any) -> tuple[list[Any], list[str] | None]:
+    """The separate views of whatever a user hands over, and their names."""
+    if isinstance(views, Mapping):
+        return list(views.values()), [str(k) for k in views]
+    if isinstance(views, (list, tuple)) and len(views) and not _is_row(views[0]):
+        return list(views), None
+    return [views], None
+
+
+def _is_row(item: Any) -> bool:
+    """Is this the first row of one table, rather than the first view?"""
+    return isinstance(item, (list, tuple, int, float, complex, str)) and (
+        not isinstance(item, (list, tuple))
+        or not len(item)
+        or not hasattr(item[0], "__len__")
+    )
+
+
+def _check_names(names: Sequence[str] | None, items: Sequence[Any]) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"view{v}" for v in range(len(items)))
+    if len(names) != len(items) or len(set(names)) != len(items):
+        raise InputError(
+            f"{len(items)} views need as many different names; got "
+            f"{list(names)}. Give one name per view."
+        )
+    return tuple(str(n) for n in names)
+
+
+def _parse_view(item: Any, name: str) -> _Parsed:
+    """One view, checked for kind and shape but not yet for its values."""
+    if hasattr(item, "columns") and not isinstance(item, np.ndarray):
+        return _parse_frame(item, name)
+    array = item
+    if sp.issparse(item):
+        array = item if item.format in ("csr", "csc") else item.tocsr()
+        array = array.tocsr() if array.format == "csc" else array
+    elif not (is_array_api_obj(item) or _is_lazy(item)):
+        array = _to_array(item, name)
+    _check_kind(array, name)
+    _check_shape(array, name)
+    return _Parsed(array)
+
+
+def _is_lazy(item: Any) -> bool:
+    """HDF5 and Zarr arrays: shaped, typed, sliced on demand."""
+    return all(hasattr(item, a) for a in ("shape", "dtype", "__getitem__", "chunks"))
+
+
+def _to_array(item: Any, name: str) -> Any:
+    try:
+        return np.asarray(item)
+    except ValueError as error:
+        raise InputTypeError(
+            f"View {name!r} is no table of numbers: {error}. Give a 2-D array, "
+            "DataFrame or sparse matrix with samples on rows."
+        ) from error
+
+
+def _parse_frame(frame: Any, name: str) -> _Parsed:
+    """A DataFrame of any library narwhals knows."""
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise InputTypeError(
+            f"View {name!r} has columns but is no DataFrame we can read: "
+            f"{type(frame).__name__}. Turn it into an array first."
+        ) from error
+    text = [
+        c for c, t in table.schema.items() if not (t.is_numeric() or t == nw.Boolean)
+    ]
+    if text:
+        raise InputTypeError(
+            f"View {name!r} has non-numeric columns: {', '.join(map(str, text[:5]))}. "
+            "Drop them or encode them as numbers."
+        )
+    array = table.to_numpy()
+    _check_shape(array, name)
+    index = nw.maybe_get_index(table)
+    columns = tuple(str(c) for c in table.columns)
+    return _Parsed(array, columns, index)
+
+
+def _check_kind(array: Any, name: str) -> None:
+    kind = np.dtype(str(array.dtype).removeprefix("torch.")).kind
+    if kind == "c":
+        raise InputError(
+            f"Complex data not supported: view {name!r} has dtype {array.dtype}. "
+            "Give real and imaginary parts as separate features."
+        )
+    if kind not in "fiub":
+        raise InputTypeError(
+            f"View {name!r} is not numeric: its dtype is {array.dtype}. "
+            "Drop or encode text columns and give numbers."
+        )
+
+
+def _check_shape(array: Any, name: str) -> None:
+    shape = tuple(array.shape)
+    if len(shape) != 2:
+        raise InputError(
+            f"View {name!r} must be 2-D (samples on rows, features on columns); "
+            f"its shape is {shape}. Reshape your data."
+        )
+    if 0 in shape:
+        what = "row" if shape[0] == 0 else "feature"
+        raise InputError(
+            f"View {name!r} is empty: its shape is {shape}. Every view needs at "
+            f"least one {what}; leave an empty view out."
+        )
+
+
+def _check_rows(arrays: Sequence[Any], names: Sequence[str]) -> int:
+    counts = [int(a.shape[0]) for a in arrays]
+    if len(set(counts)) > 1:
+        seen = ", ".join(f"{n} has {c}" for n, c in zip(names, counts, strict=True))
+        raise InputError(
+            f"The views have different numbers of rows: {seen}. Every view must "
+            "describe the same rows in the same order."
+        )
+    return counts[0]
+
+
+def _check_per_row(values: Any, n_samples: int, what: str) -> Any:
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (n_samples,):
+        raise InputError(
+            f"{what} must have one entry per row ({n_samples}); "
+            f"their shape is {array.shape}."
+        )
+    return array
+
+
+def _check_present(present: Any, n_samples: int, n_views: int) -> Any:
+    if present is None:
+        return None
+    mask = np.asarray(present, dtype=bool)
+    if mask.shape != (n_samples, n_views):
+        raise InputError(
+            f"The mask of present views must have shape ({n_samples}, {n_views}); "
+            f"it has {mask.shape}."
+        )
+    return None if mask.all() else mask
+
+
+def _float_dtype(array: Any) -> np.dtype[Any]:
+    kind = np.dtype(str(array.dtype).removeprefix("torch."))
+    wide = kind.kind == "f" and kind.itemsize >= 8
+    return np.dtype(np.float64 if wide else np.float32)
+
+
+def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
+    ids = np.asarray(rows)
+    if ids.dtype == bool:
+        return np.flatnonzero(ids)
+    return np.where(ids < 0, ids + n_samples, ids).astype(np.intp)
+
+
+def _take(array: Any, rows: Rows) -> Any:
+    """Rows of a view; lazy arrays read only what is asked for, in file order."""
+    if isinstance(rows, slice) or not _is_lazy(array):
+        return array[rows]
+    unique, back = np.unique(rows, return_inverse=True)
+    return np.asarray(array[unique])[back]
