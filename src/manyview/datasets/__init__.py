@@ -1,0 +1,56 @@
+"""Data in: readers, known data sets, generators and the on-disk layout.
+
+Nothing here is imported before it is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .converting import convert
+    from .digits import load_digits_views
+    from .loading import load
+    from .registry import find_anchors, known
+    from .sandbox import Sandbox
+    from .summary import describe, row_order, summary, summary_lines
+    from .synthetic import like, make_views
+
+__all__ = [
+    "Sandbox",
+    "convert",
+    "describe",
+    "find_anchors",
+    "known",
+    "like",
+    "load",
+    "load_digits_views",
+    "make_views",
+    "row_order",
+    "summary",
+    "summary_lines",
+]
+
+_HOMES = {
+    "Sandbox": "sandbox",
+    "convert": "converting",
+    "describe": "summary",
+    "find_anchors": "registry",
+    "known": "registry",
+    "like": "synthetic",
+    "load": "loading",
+    "load_digits_views": "digits",
+    "make_views": "synthetic",
+    "row_order": "summary",
+    "summary": "summary",
+    "summary_lines": "summary",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

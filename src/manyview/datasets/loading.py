@@ -1,0 +1,190 @@
+"""`load`: from a path, several paths or the name of a known data set to `Views`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError, InputTypeError
+from ..views import Views
+from . import registry
+from .formats import IN_PROCESS, sniff
+from .limits import parse_size
+from .many_files import combine, files_in, is_label_file
+from .raw import RawData, Request, in_memory
+from .reading import read_file, require_views_fit
+from .sandbox import TIME_LIMIT, Sandbox
+from .store import is_store, open_store
+from .zarr_store import looks_like_zarr
+
+Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def load(
+    source: Source,
+    *,
+    views: str | Sequence[str] | None = None,
+    labels: Any = None,
+    memory_limit: int | float | str | None = None,
+    time_limit: float = TIME_LIMIT,
+    verify: bool | None = None,
+) -> Views:
+    """Read a data set from files, or a known one by name.
+
+    Files whose checksum is not in our registry are parsed in a child process
+    with memory and time limits; see SECURITY.md for what that covers.
+
+    Parameters
+    ----------
+    source : path, list of paths, or name
+        A MATLAB, npz, npy, CSV, Parquet, HDF5, Zarr, h5ad or h5mu file, a folder
+        written by `convert`, a folder or list of one file per view, or the name
+        of a data set in the registry, looked up under ``MANYVIEW_DATA``.
+    views : str or list of str, optional
+        Variables, modalities, layers or embeddings to use as views. For files
+        whose content does not make that clear.
+    labels : str, array (n_samples,) or False, optional
+        Variable or column that holds the classes, the classes themselves, or
+        False for none. Default: the variable with a usual name, if any.
+    memory_limit : int or str, optional
+        Most bytes the data may take, such as ``"2GB"``; default half of this
+        machine's memory.
+    time_limit : float
+        Most seconds one file may take.
+    verify : bool, optional
+        Compare the checksums of a converted folder; default only when small.
+
+    Returns
+    -------
+    Views
+        With ``labels`` when the source has them.
+
+    Examples
+    --------
+    >>> from manyview.datasets import load
+    >>> data = load("CCV")                                      # doctest: +SKIP
+    >>> data.n_features, len(set(data.labels))                  # doctest: +SKIP
+    ((20, 20, 20), 20)
+    """
+    paths, known = _locate(source)
+    given = None if labels is None or isinstance(labels, (str, bool)) else labels
+    request = Request(
+        views=(views,) if isinstance(views, str) else _names(views),
+        labels=False if given is not None else labels,
+        memory_limit=parse_size(memory_limit),
+    )
+    raw = _read_all(paths, request, time_limit, verify)
+    if given is not None:
+        raw = replace(raw, labels=np.asarray(given))
+    if raw.origin is None:
+        raw = replace(raw, origin=known.name if known else paths[0].name)
+    result = raw.to_views()
+    if known is not None and views is None:
+        registry.check(known, result, paths[0])
+    return result
+
+
+def _names(views: Sequence[str] | None) -> tuple[str, ...] | None:
+    if views is None:
+        return None
+    if not all(isinstance(v, str) for v in views) or not len(views):
+        raise InputTypeError(
+            f"views={views!r} must be the name of a variable or a list of names."
+        )
+    return tuple(views)
+
+
+def _locate(source: Source) -> tuple[list[Path], registry.Known | None]:
+    """Existing paths of a source, and its registry entry when it was named."""
+    if not isinstance(source, (str, os.PathLike)):
+        paths = [_existing(Path(p)) for p in source]
+        if not paths:
+            raise FileError("No file was given. Name at least one.")
+        return paths, None
+    path = Path(source).expanduser()
+    if path.exists():
+        return _members(path), None
+    if isinstance(source, str) and (known := registry.find(source)):
+        return [registry.locate(known)], known
+    raise registry.unknown(str(source))
+
+
+def _existing(path: Path) -> Path:
+    path = path.expanduser()
+    if not path.exists():
+        raise FileError(f"There is no file {path}. Check the path.")
+    return path
+
+
+def _members(path: Path) -> list[Path]:
+    """The file itself, or the per-view files of a plain folder."""
+    if path.is_dir() and not is_store(path) and not looks_like_zarr(path):
+        return files_in(path) or [path]
+    return [path]
+
+
+def _read_all(
+    paths: list[Path], request: Request, time_limit: float, verify: bool | None
+) -> RawData:
+    parts = []
+    with Sandbox(time_limit) as sandbox:
+        for path in paths:
+            if is_label_file(path) and request.labels is False:
+                continue
+            parts.append(_read_one(path, request, sandbox, verify))
+    return combine(parts)
+
+
+def _read_one(
+    path: Path, request: Request, sandbox: Sandbox, verify: bool | None
+) -> RawData:
+    """In this process where that is safe, else in the child."""
+    try:
+        kind = sniff(path)
+        if kind == "store":
+            return _select(open_store(path, verify=verify), request)
+        if kind not in IN_PROCESS and not registry.is_trusted(path):
+            return sandbox.read(path, request)
+        with ExitStack() as stack:
+            raw = read_file(path, request, stack)
+            if kind in IN_PROCESS:
+                return raw
+            require_views_fit(raw, request.memory_limit, path.name)
+            return replace(raw, views=[in_memory(v) for v in raw.views])
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path} could not be read: {error.strerror}.") from error
+
+
+def _select(raw: RawData, request: Request) -> RawData:
+    """The named views of a converted folder."""
+    if request.labels is False:
+        raw = replace(raw, labels=None)
+    elif isinstance(request.labels, str) and request.labels != "labels":
+        raise FileError(
+            f"A converted folder has one set of labels, not {request.labels!r}. Leave "
+            "labels= (--labels) away or pass the labels themselves."
+        )
+    if request.views is None:
+        return raw
+    missing = [n for n in request.views if n not in raw.names]
+    if missing:
+        raise FileError(
+            f"There is no view {missing[0]!r} in the folder. Found: "
+            f"{', '.join(raw.names)}. Name one of these with views= (--view)."
+        )
+    at = [raw.names.index(n) for n in request.views]
+    return replace(
+        raw,
+        views=[raw.views[i] for i in at],
+        names=[raw.names[i] for i in at],
+        feature_names=raw.feature_names and [raw.feature_names[i] for i in at],
+        present=None if raw.present is None else raw.present[:, at],
+    )
