@@ -1,0 +1,240 @@
+"""Scores against pair counting, full matching and scikit-learn."""
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array, issparse
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from manyview import metrics
+from manyview.errors import InputError
+from manyview.metrics import clustering_scores, contingency
+
+FUNCTIONS = {
+    "ACC": metrics.accuracy,
+    "NMI": metrics.nmi,
+    "Purity": metrics.purity,
+    "F-score": metrics.pair_f_score,
+    "Precision": metrics.pair_precision,
+    "Recall": metrics.pair_recall,
+    "ARI": metrics.ari,
+}
+SYMMETRIC = ["ACC", "NMI", "F-score", "ARI"]
+
+labelings = st.integers(1, 7).flatmap(
+    lambda top: st.lists(
+        st.tuples(st.integers(0, top), st.integers(-top, 2)), min_size=1, max_size=40
+    )
+)
+
+
+def slow_scores(true, pred):
+    """Everything from its definition: loops over samples, pairs and label sets."""
+    n_samples = len(true)
+    classes, clusters = sorted(set(true)), sorted(set(pred))
+    table = np.array(
+        [
+            [
+                sum(t == a and p == b for t, p in zip(true, pred, strict=True))
+                for b in clusters
+            ]
+            for a in classes
+        ]
+    )
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    pairs = list(itertools.combinations(range(n_samples), 2))
+    same_class = [true[i] == true[j] for i, j in pairs]
+    same_cluster = [pred[i] == pred[j] for i, j in pairs]
+    both = sum(a and b for a, b in zip(same_class, same_cluster, strict=True))
+    precision = both / sum(same_cluster) if any(same_cluster) else 1.0
+    recall = both / sum(same_class) if any(same_class) else 1.0
+    total = precision + recall
+    return {
+        "ACC": table[rows, columns].sum() / n_samples,
+        "NMI": normalized_mutual_info_score(true, pred, average_method="arithmetic"),
+        "Purity": table.max(axis=0).sum() / n_samples,
+        "F-score": 2 * precision * recall / total if total else 0.0,
+        "Precision": precision,
+        "Recall": recall,
+        "ARI": adjusted_rand_score(true, pred),
+    }
+
+
+@given(labelings)
+@example([(0, 0)])
+@example([(0, 0), (0, 0)])
+@example([(0, 0), (0, 1)])
+@example([(0, 0), (1, 0)])
+@example([(0, 0), (1, 1)])
+def test_every_score_equals_its_definition(pairs):
+    true, pred = zip(*pairs, strict=True)
+    assert clustering_scores(true, pred) == pytest.approx(
+        slow_scores(true, pred), abs=1e-10
+    )
+
+
+@given(labelings)
+def test_functions_agree_with_the_dictionary(pairs):
+    true, pred = zip(*pairs, strict=True)
+    separately = {name: score(true, pred) for name, score in FUNCTIONS.items()}
+    assert separately == clustering_scores(true, pred)
+
+
+@given(labelings)
+def test_symmetric_scores_do_not_care_which_side_is_true(pairs):
+    true, pred = zip(*pairs, strict=True)
+    forth, back = clustering_scores(true, pred), clustering_scores(pred, true)
+    for name in SYMMETRIC:
+        assert forth[name] == pytest.approx(back[name], abs=1e-12)
+    assert forth["Precision"] == back["Recall"]
+
+
+def test_purity_precision_and_recall_do_care():
+    true, pred = [0, 0, 1, 1, 1, 2], [0, 0, 0, 0, 0, 1]
+    forth, back = clustering_scores(true, pred), clustering_scores(pred, true)
+    for name in ("Purity", "Precision", "Recall"):
+        assert forth[name] != back[name]
+
+
+@given(labelings, st.randoms(use_true_random=False))
+def test_names_and_row_order_do_not_matter(pairs, random):
+    true, pred = zip(*pairs, strict=True)
+    names = random.sample(range(1000), len(set(pred)))
+    renaming = dict(zip(sorted(set(pred)), map(str, names), strict=True))
+    shuffled = random.sample(pairs, len(pairs))
+    renamed = [renaming[p] for _, p in shuffled]
+    assert clustering_scores([t for t, _ in shuffled], renamed) == pytest.approx(
+        clustering_scores(true, pred), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("shape", [(3, 40), (40, 3), (25, 25), (1, 9), (9, 1)])
+def test_matching_equals_the_dense_assignment_on_larger_tables(shape):
+    rng = np.random.default_rng(0)
+    for noise in np.linspace(0, 1, 20):
+        true = rng.integers(shape[0], size=400)
+        drawn = rng.integers(shape[1], size=400)
+        pred = np.where(rng.random(400) < noise, drawn, true % shape[1])
+        table = contingency(true, pred).toarray()
+        rows, columns = linear_sum_assignment(table, maximize=True)
+        assert metrics.accuracy(true, pred) == table[rows, columns].sum() / 400
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "ones"),
+    [
+        ([5], ["a"], set(FUNCTIONS)),
+        ([1, 1, 1], [0, 0, 0], set(FUNCTIONS)),
+        ([1, 2, 3], "c b a".split(), set(FUNCTIONS)),
+        ([1, 1, 1], [0, 1, 2], {"Purity", "Precision"}),
+        ([0, 1, 2], [1, 1, 1], {"Recall"}),
+    ],
+)
+def test_degenerate_partitions(true, pred, ones):
+    scores = clustering_scores(true, pred)
+    assert {name for name, score in scores.items() if score == 1.0} == ones
+    assert all(np.isfinite(score) for score in scores.values())
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["b", "a", "b", "c"],
+        ("b", "a", "b", "c"),
+        np.array(["b", "a", "b", "c"]),
+        np.array([b"b", b"a", b"b", b"c"]),
+        [1, "1", 1, (2, 3)],
+        [(0, 1), (0, 2), (0, 1), (3,)],
+        [True, False, True, "x"],
+        [2.5, -1.0, 2.5, np.inf],
+        np.array([7, 0, 7, 255], dtype=np.uint8),
+        np.array(["2020", "2021", "2020", "2022"], dtype="datetime64[Y]"),
+        pd.Series(["b", "a", "b", "c"], index=[9, 8, 7, 6]),
+        pd.Categorical(["b", "a", "b", "c"]),
+        pd.Series([4, 1, 4, 5], dtype="Int64"),
+        pl.Series(["b", "a", "b", "c"]),
+        [frozenset({1}), frozenset({2}), frozenset({1}), frozenset()],
+        [2**80, 1, 2**80, 0],
+    ],
+    ids=lambda labels: f"{type(labels).__name__}-{next(iter(labels))!r}",
+)
+def test_any_hashable_labels(labels):
+    expected = clustering_scores([0, 1, 0, 2], [0, 0, 1, 1])
+    assert clustering_scores(labels, [0, 0, 1, 1]) == pytest.approx(expected)
+
+
+def test_booleans():
+    assert metrics.accuracy(np.array([True, False]), [False, True]) == 1.0
+
+
+def test_number_one_and_string_one_are_two_labels():
+    assert contingency([1, "1", 1], [0, 0, 0]).toarray().tolist() == [[2], [1]]
+
+
+def test_contingency_is_sparse_sorted_and_integer():
+    table = contingency(["b", "a", "b"], [10, 9, 9])
+    assert issparse(table)
+    assert isinstance(table, csr_array)
+    assert table.dtype == np.int64
+    np.testing.assert_array_equal(table.toarray(), [[1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "message"),
+    [
+        ([0, 1], [0, 1, 2], "labels_true has 2 entries and labels_pred has 3"),
+        ([], [], "labels_true is empty"),
+        ([0, 1], [], "labels_pred is empty"),
+        ([0.0, np.nan], [0, 1], "labels_true has a missing label .* at row 1"),
+        ([0, 1], ["a", None], "labels_pred has a missing label .* at row 1"),
+        (["a", float("nan")], [0, 1], "labels_true has a missing label .* at row 1"),
+        (pd.Series([1, pd.NA], dtype="Int64"), [0, 1], "missing label .* at row 1"),
+        (np.array(["NaT"], dtype="datetime64[D]"), [0], "missing label .* at row 0"),
+        (np.zeros((2, 1)), [0, 1], r"shape is \(2, 1\)"),
+        ([0, 1], np.zeros((1, 2), dtype=int), r"labels_pred .* shape is \(1, 2\)"),
+        ([[0], [1]], [0, 1], "labels_true .* unhashable type: 'list'"),
+        (3, [0], r"shape is \(\)"),
+        ("ab", [0, 1], r"shape is \(\)"),
+    ],
+)
+def test_bad_labels_are_named(true, pred, message):
+    with pytest.raises(InputError, match=message):
+        clustering_scores(true, pred)
+
+
+def test_pair_counts_of_a_thousand_million_rows_do_not_overflow():
+    half = 500_000_000
+    table = csr_array(np.array([[half, 0], [0, half]], dtype=np.int64))
+    for score in metrics._SCORES.values():
+        assert score(table) == pytest.approx(1.0, abs=1e-12)
+    crossed = csr_array(np.full((2, 2), half // 2, dtype=np.int64))
+    assert metrics._SCORES["F-score"](crossed) == pytest.approx(0.5, abs=1e-8)
+    assert metrics._SCORES["ARI"](crossed) == pytest.approx(0.0, abs=1e-8)
+
+
+def test_as_many_clusters_as_samples_need_no_dense_table():
+    names = np.arange(50_000)
+    assert set(clustering_scores(names, names[::-1]).values()) == {1.0}
+
+
+@pytest.mark.parametrize("n_clusters", [20, 5000])
+def test_a_million_labels_need_little_memory(n_clusters):
+    rng = np.random.default_rng(0)
+    true = rng.integers(n_clusters, size=1_000_000)
+    moved = rng.random(1_000_000) < 0.3
+    pred = np.where(moved, rng.integers(n_clusters, size=1_000_000), true)
+    tracemalloc.start()
+    try:
+        scores = clustering_scores(true, pred)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 150e6
+    assert scores["ACC"] == pytest.approx(0.7 + 0.3 / n_clusters, abs=5e-3)
