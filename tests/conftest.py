@@ -1,0 +1,79 @@
+"""Fixtures shared by all tests: real data where present, small data, array kinds."""
+
+import importlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+Loaded = tuple[list[np.ndarray | csr_array], np.ndarray]
+
+NAMESPACES = {
+    "numpy": "array_api_compat.numpy",
+    "strict": "array_api_strict",
+    "torch": "array_api_compat.torch",
+}
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder with the real data sets; the test is skipped where there is none."""
+    named = os.environ.get("MANYVIEW_DATA")
+    if not named:
+        pytest.skip("MANYVIEW_DATA is not set: no real data sets to test with")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip(f"MANYVIEW_DATA names {named}, which is not a folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def load_npz(data_dir: Path) -> Callable[[str], Loaded]:
+    """Read views and labels of a named set; skip where its file is missing."""
+
+    def load(name: str) -> Loaded:
+        path = data_dir / f"{name}.npz"
+        if not path.is_file():
+            pytest.skip(f"{path.name} is not in the folder named by MANYVIEW_DATA")
+        with np.load(path, allow_pickle=False) as stored:
+            return read_views(stored), stored["labels"]
+
+    return load
+
+
+def read_views(stored: np.lib.npyio.NpzFile) -> list[np.ndarray | csr_array]:
+    """Dense views are ``view0``; sparse ones are CSR in ``view0_data`` and so on."""
+    views = []
+    while True:
+        name = f"view{len(views)}"
+        if name in stored:
+            views.append(stored[name])
+        elif f"{name}_data" in stored:
+            parts = [stored[f"{name}_{part}"] for part in ("data", "indices", "indptr")]
+            shape = tuple(stored[f"{name}_shape"])
+            views.append(csr_array(tuple(parts), shape=shape))
+        else:
+            return views
+
+
+@pytest.fixture(params=NAMESPACES)
+def xp(request: pytest.FixtureRequest):
+    """Array namespaces that must all give the same numbers."""
+    if request.param == "torch":
+        pytest.importorskip("torch", reason="torch is not installed")
+    return importlib.import_module(NAMESPACES[request.param])
+
+
+@pytest.fixture
+def three_views() -> tuple[list[np.ndarray], np.ndarray]:
+    """300 shuffled rows in 4 groups, seen through three views of unlike shape."""
+    rng = np.random.default_rng(7)
+    labels = rng.permutation(np.arange(300) % 4)
+    views = []
+    for n_features, noise in ((6, 0.6), (10, 0.8), (4, 0.5)):
+        centres = 2.5 * rng.normal(size=(4, n_features))
+        views.append(centres[labels] + noise * rng.normal(size=(300, n_features)))
+    return views, labels
