@@ -7,9 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from scipy.sparse import csr_array
 
 Loaded = tuple[list[np.ndarray | csr_array], np.ndarray]
+
+# No deadline: no test measures time. Fixed examples: a red run can be repeated.
+settings.register_profile("manyview", deadline=None, derandomize=True)
+settings.load_profile("manyview")
 
 NAMESPACES = {
     "numpy": "array_api_compat.numpy",
