@@ -45,7 +45,7 @@ class MultiviewTags:
 
 
 @dataclass(slots=True)
-class ManyviewTags(Tags):
+class ManyviewTags(Tags):  # type: ignore[misc]
     """scikit-learn's tags and ours."""
 
     multiview: MultiviewTags | None = None
@@ -242,3 +242,17 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     if not any(value is c or (isinstance(c, str) and value == c) for c in choices):
         known = ", ".join(repr(c) for c in choices)
         raise InputError(f"{name}={value!r} is unknown; choose one of {known}.")
+
+
+def check_rows(rows: Any, n_samples: int) -> IntArray:
+    """Sorted row numbers, each of which must exist."""
+    ids = np.unique(np.asarray(rows))
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.size == 0:
+        raise InputTypeError(
+            f"Row numbers must be a non-empty list of integers; got {rows!r}."
+        )
+    if ids[0] < 0 or ids[-1] >= n_samples:
+        raise InputError(
+            f"Row numbers must lie in 0 … {n_samples - 1}; got {ids[0]} … {ids[-1]}."
+        )
+    return ids

@@ -36,7 +36,7 @@ class ResourceError(ManyviewError, MemoryError):
     """The work does not fit into the memory it may use."""
 
 
-class NotFittedError(ManyviewError, _SklearnNotFittedError):
+class NotFittedError(ManyviewError, _SklearnNotFittedError):  # type: ignore[misc]
     """A fitted attribute or method was used before ``fit``."""
 
 

@@ -86,7 +86,9 @@ class Views:
     ) -> None:
         items, own_names = _split_input(views)
         self.names = _check_names(names if names is not None else own_names, items)
-        parsed = [_parse_view(item, n) for item, n in zip(items, self.names)]
+        parsed = [
+            _parse_view(item, n) for item, n in zip(items, self.names, strict=True)
+        ]
         self.arrays: tuple[Any, ...] = tuple(p.array for p in parsed)
         self.feature_names: tuple[tuple[str, ...] | None, ...] = (
             tuple(None if f is None else tuple(f) for f in feature_names)
@@ -98,6 +100,7 @@ class Views:
         n_samples = _check_rows(self.arrays, self.names)
         self.labels = _check_per_row(labels, n_samples, "labels")
         self.present = _check_present(present, n_samples, len(self.arrays))
+        self.origin: str | None = None  # where the data came from, or "generated"
 
     @classmethod
     def of(cls, data: Any) -> Views:
@@ -143,6 +146,7 @@ class Views:
         picked = rows if isinstance(rows, slice) else _as_row_ids(rows, len(self))
         kept = object.__new__(Views)
         kept.names, kept.feature_names = self.names, self.feature_names
+        kept.origin = self.origin
         kept.arrays = tuple(_take(a, picked) for a in self.arrays)
         kept.labels = None if self.labels is None else self.labels[picked]
         kept.present = None if self.present is None else self.present[picked]

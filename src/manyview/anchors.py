@@ -1,0 +1,176 @@
+"""Anchors, and what a block of rows looks like from them.
+
+Squared distances are |x|² + |a|² − 2 x·a on prepared (centred) rows, clipped
+at 0. The RBF features of the paper's eq. (7), as its authors compute them, are
+exp(−d²/(2σ²)) with σ = 2 · mean_i min_j d_ij, and every column centred.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from ._xp import Array, like, matmul, namespace, row_norms, to_host
+from .draw import Draw
+from .engine import Engine, Result, State
+from .errors import InputError
+from .scaling import Scaling, apply_scaling, cast
+from .views import Block, Views
+
+Matrix = np.ndarray[Any, Any]
+
+ROWS_PER_ANCHOR = 20
+KMEANS_STEPS = 10
+
+
+class Kernel(NamedTuple):
+    """Anchors of one view (prepared like its rows) and their features' shape."""
+
+    name: str
+    anchors: Matrix
+    width: float
+
+
+def squared_distances(x: Array, anchors: Array) -> Array:
+    """Squared Euclidean distances (n_rows, n_anchors), never negative."""
+    a = cast(anchors, x) if not sp.issparse(x) else anchors.astype(x.dtype)
+    d = matmul(x, -2.0 * a.T)
+    d += row_norms(x)[:, None]
+    d += row_norms(a)[None, :]
+    xp = namespace(d)
+    return xp.clip(d, 0.0, None)
+
+
+def anchor_count(n_anchors: int, n_samples: int, n_clusters: int) -> int:
+    """`n_anchors` at most, fewer on small data."""
+    room = max(n_samples // 2, min(n_samples, 3 * n_clusters))
+    return max(1, min(n_anchors, room))
+
+
+def choose_anchors(
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    wanted: Any,
+    n_anchors: int,
+    seed: int,
+) -> tuple[Matrix, ...]:
+    """Prepared anchors of every view: given, drawn ("random") or k-means centres."""
+    if not isinstance(wanted, str):
+        return _given_anchors(wanted, scalings, drawn)
+    prepared = (apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings))
+    if wanted == "random":
+        return tuple(dense(rows[:n_anchors]) for rows in prepared)
+    return tuple(kmeans_anchors(rows, n_anchors, seed) for rows in prepared)
+
+
+def _given_anchors(
+    anchors: Any, scalings: tuple[Scaling, ...], drawn: Draw
+) -> tuple[Matrix, ...]:
+    """A user's anchors, one array per view in input units, checked and prepared."""
+    known = [m.mean.size for m in drawn.moments]
+    given = [Views.of(a) for a in anchors]
+    seen = [sum(g.n_features) for g in given]
+    if seen != known:
+        raise InputError(
+            f"The given anchors have {seen} features per view, the data {known}. "
+            "Give one anchor array per view, in the order of the views."
+        )
+    blocks = [g.block(slice(0, len(g)), np.float64).views[0] for g in given]
+    return tuple(
+        dense(apply_scaling(a, s)) for a, s in zip(blocks, scalings, strict=True)
+    )
+
+
+def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Matrix:
+    """Centres of a short k-means on prepared rows (host, dense or sparse)."""
+    rows = rows if sp.issparse(rows) else to_host(rows)
+    rows = rows[: ROWS_PER_ANCHOR * n_anchors]
+    if n_anchors >= rows.shape[0]:
+        return dense(rows)
+    # Anchors need to cover the data, not to converge: a few Lloyd steps do.
+    search = KMeans(
+        n_anchors, n_init=1, max_iter=KMEANS_STEPS, random_state=seed, tol=0.0
+    )
+    with warnings.catch_warnings():
+        # Fewer distinct rows than anchors is fine: the same anchor twice.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(search.fit(rows).cluster_centers_, dtype=np.float64)
+
+
+def dense(rows: Array) -> Matrix:
+    """A few rows as a dense float64 array on the host."""
+    plain = rows.toarray() if sp.issparse(rows) else to_host(rows)
+    return plain.astype(np.float64, copy=False)
+
+
+class WidthSmall(NamedTuple):
+    """What the width pass needs."""
+
+    scalings: tuple[Scaling, ...]
+    anchors: tuple[Matrix, ...]
+
+
+def make_kernels(
+    engine: Engine,
+    name: str,
+    scalings: tuple[Scaling, ...],
+    anchors: tuple[Matrix, ...],
+) -> tuple[Kernel, ...]:
+    """Anchors with the width of their features (none for the linear kernel).
+
+    σ is twice the mean distance of a row to its nearest anchor.
+
+    Rows that are anchors themselves have distance 0 and count, as the authors
+    do it, unless they are the majority: then only the others count.
+    """
+    if name == "linear":
+        return tuple(Kernel(name, a, 0.0) for a in anchors)
+    small = WidthSmall(scalings, anchors)
+    total, _ = engine.run(width_step, small, title="Measuring kernel widths")
+    kernels = []
+    for v, a in enumerate(anchors):
+        distance, rows, away = total[f"nearest{v}"]
+        counted = away if 2 * away < rows else rows
+        kernels.append(Kernel(name, a, 2.0 * float(distance / max(counted, 1.0))))
+    return tuple(kernels)
+
+
+def width_step(block: Block, state: State, small: WidthSmall) -> Result:
+    """Per view: sum of nearest-anchor distances, rows, rows away from any anchor."""
+    stats = {}
+    for v, x in enumerate(block.views):
+        rows = apply_scaling(x, small.scalings[v])
+        d = squared_distances(rows, small.anchors[v])
+        xp = namespace(d)
+        nearest = xp.astype(xp.min(d, axis=1), xp.float64) ** 0.5
+        # |x|²+|a|²−2x·a of a row with itself is rounding, not distance.
+        noise = xp.finfo(d.dtype).eps ** 0.5 * 4 * row_norms(rows) ** 0.5
+        nearest = xp.where(nearest > xp.astype(noise, xp.float64), nearest, 0.0)
+        there = xp.astype(like(block.present[:, v], d), xp.float64)
+        away = xp.astype(nearest > 0, xp.float64) * there
+        sums = [xp.sum(nearest * there), xp.sum(there), xp.sum(away)]
+        stats[f"nearest{v}"] = xp.stack(sums)
+    return Result(stats=stats)
+
+
+def features(x: Array, scaling: Scaling, kernel: Kernel) -> Array:
+    """Phi: features (n_rows, n_anchors) of a block against the anchors.
+
+    RBF: exp(−d²/(2σ²)); linear: inner products. Not centred: the mean is known
+    only after the Gram pass, and `ridge` takes it out of the small matrices.
+    """
+    rows = apply_scaling(x, scaling)
+    if kernel.name == "linear":
+        weights = kernel.anchors.T
+        phi = matmul(rows, cast(weights, rows) if not sp.issparse(rows) else weights)
+    else:
+        phi = squared_distances(rows, kernel.anchors)
+        phi *= -0.5 / kernel.width**2 if kernel.width > 0 else 0.0
+        xp = namespace(phi)
+        phi = np.exp(phi, out=phi) if isinstance(phi, np.ndarray) else xp.exp(phi)
+    return phi

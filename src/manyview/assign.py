@@ -1,0 +1,152 @@
+"""One k-means for every engine: starts on a drawn sample, Lloyd steps as passes.
+
+`kmeans` is Euclidean and starts from the best of several scikit-learn runs on
+rows drawn by content. `correlation_kmeans` is the D, G step of the paper's
+eq. (18) as its authors run it: rows are z-scored, so the largest inner product
+is the largest correlation; one start, ten steps.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from ._xp import Array, index_sum, namespace, row_norms, to_host
+from .engine import Engine, Result, State
+from .scaling import cast
+from .views import Block
+
+Matrix = np.ndarray[Any, Any]
+FIELD = "B_bar"
+LABELS = "labels"
+
+
+class Centres(NamedTuple):
+    """Centres (n_clusters, k) and an offset each; a row takes the smallest
+    offset − 2 b·centre."""
+
+    points: Matrix
+    offsets: Matrix
+
+
+def euclidean(points: Matrix) -> Centres:
+    """Nearest centre by distance."""
+    return Centres(points, np.sum(points * points, axis=1))
+
+
+def correlation(sums: Matrix, counts: Matrix) -> Centres:
+    """Best centre by correlation; an empty cluster is never chosen."""
+    offsets = np.where(counts > 0, 0.0, np.inf)
+    return Centres(z_score(sums), offsets)
+
+
+def z_score(rows: Array) -> Array:
+    """Every row to mean 0 and sd 1 (k − 1); rows without variance become 0."""
+    xp = namespace(rows)
+    away = rows - xp.mean(rows, axis=1, keepdims=True)
+    free = max(rows.shape[1] - 1, 1)
+    length = xp.sqrt(row_norms(away) / free)[:, None]
+    # Rounding of a constant row must not be blown up to variance 1.
+    size = xp.max(xp.abs(rows), axis=1, keepdims=True)
+    flat = length <= 8 * xp.finfo(rows.dtype).eps * size
+    return xp.where(flat, xp.zeros_like(away), away / xp.where(flat, 1.0, length))
+
+
+def assign_step(block: Block, state: State, small: Centres) -> Result:
+    """Label every row; sum the rows and their squared distances by cluster."""
+    labels, cost = nearest(state[FIELD], small)
+    n_clusters = small.points.shape[0]
+    xp = namespace(state[FIELD])
+    ones = xp.ones_like(state[FIELD][:, :1])
+    stats = {
+        "sums": index_sum(state[FIELD], labels, n_clusters),
+        "counts": index_sum(ones, labels, n_clusters)[:, 0],
+        "inertia": xp.sum(cost + row_norms(state[FIELD])),
+    }
+    return Result(state={LABELS: labels}, stats=stats)
+
+
+def nearest(rows: Array, centres: Centres) -> tuple[Array, Array]:
+    """Label and cost (distance² − |b|²) of every row."""
+    xp = namespace(rows)
+    cost = rows @ cast(-2.0 * centres.points.T, rows) + cast(centres.offsets, rows)
+    return xp.argmin(cost, axis=1), xp.min(cost, axis=1)
+
+
+def correlation_kmeans(
+    engine: Engine, rows: Matrix, max_iter: int = 10
+) -> tuple[Centres, Matrix]:
+    """Correlation k-means from the given rows as centres: one start, few steps."""
+    centres = correlation(pick(engine, FIELD, rows), np.ones(len(rows)))
+    for _ in range(max_iter):
+        total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
+        centres = correlation(total["sums"], total["counts"])
+    engine.run(assign_step, centres, title="Clustering", views=False)
+    return centres, to_host(engine.read(LABELS))
+
+
+class Picked(NamedTuple):
+    """Which rows of which field to gather."""
+
+    name: str
+    rows: Matrix
+
+
+def pick(engine: Engine, name: str, rows: Matrix) -> Matrix:
+    """The given rows of a state field, on the host, in the order asked for."""
+    order = np.argsort(rows, kind="stable")
+    wanted = Picked(name, np.asarray(rows)[order])
+    _, notes = engine.run(pick_step, wanted, title="Gathering rows", views=False)
+    found = np.concatenate([n for n in notes if n.size], axis=0)
+    out = np.empty_like(found)
+    out[order] = found
+    return out
+
+
+def pick_step(block: Block, state: State, small: Picked) -> Result:
+    """This block's share of the wanted rows."""
+    low, high = np.searchsorted(small.rows, [block.start, block.start + len(block)])
+    inside = small.rows[low:high] - block.start
+    values = to_host(state[small.name])[inside]
+    return Result(note=values)
+
+
+def kmeans(
+    engine: Engine,
+    n_clusters: int,
+    sample: Matrix,
+    *,
+    n_init: int,
+    seed: int,
+    max_iter: int = 100,
+    tol: float = 1e-5,
+) -> tuple[Centres, Matrix]:
+    """Best of `n_init` runs on the sample's rows, then Lloyd steps on all rows.
+
+    Stops when the inertia falls by less than `tol` of itself; the labels belong
+    to the returned centres.
+    """
+    search = KMeans(n_clusters, n_init=n_init, random_state=seed)
+    with warnings.catch_warnings():
+        # Fewer distinct rows than clusters is valid data.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        points = search.fit(sample.astype(np.float64)).cluster_centers_
+    centres, last = euclidean(points), np.inf
+    for left in range(max_iter, 0, -1):
+        total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
+        inertia = float(total["inertia"])
+        if left == 1 or last - inertia <= tol * abs(inertia):
+            break
+        last = inertia
+        centres = euclidean(_means(total["sums"], total["counts"], centres.points))
+    return centres, to_host(engine.read(LABELS))
+
+
+def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:
+    """Cluster means; an empty cluster keeps its centre."""
+    full = counts > 0
+    return np.where(full[:, None], sums / np.where(full, counts, 1.0)[:, None], old)

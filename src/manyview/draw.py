@@ -1,0 +1,133 @@
+"""Draw rows by content, so that a shuffled file gives the same draw.
+
+Every row gets two seeded 64-bit hashes of its standardised values: a coarse
+one (rounded to 1/64 of a standard deviation, so that rounding in other sums
+does not move it) and a fine one that settles ties. The m rows with the
+smallest hashes are the draw: a bottom-m sketch that blocks, engines and
+workers can merge in any order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._xp import Array, like, namespace, to_host
+from .engine import Engine, Result, State
+from .scaling import Moments, measure
+from .views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+COARSE = 64.0
+FINE = 2.0**20
+
+
+class Draw(NamedTuple):
+    """The column moments of every view, and rows drawn by content.
+
+    Attributes
+    ----------
+    moments : tuple of Moments
+    rows : array (size,)
+        Row numbers in the order of their hashes.
+    block : Block
+        Those rows of all views.
+    """
+
+    moments: tuple[Moments, ...]
+    rows: Matrix
+    block: Block
+
+    def view(self, v: int) -> Array:
+        """The drawn rows of one view, without those that lack it."""
+        there = to_host(self.block.present[:, v])
+        x = self.block.views[v]
+        return x if there.all() else x[np.flatnonzero(there)]
+
+
+class SketchSmall(NamedTuple):
+    """What the sketch pass needs: column moments, multipliers, sketch size."""
+
+    moments: tuple[Moments, ...]
+    multipliers: tuple[Matrix, ...]
+    size: int
+
+
+def draw(engine: Engine, size: int, seed: int) -> Draw:
+    """Measure the views and draw `size` rows: two passes and one gathering."""
+    moments = measure(engine)
+    rows = draw_rows(engine, moments, size, seed)
+    return Draw(moments, rows, engine.take(rows))
+
+
+def draw_rows(
+    engine: Engine, moments: tuple[Moments, ...], size: int, seed: int
+) -> Matrix:
+    """Row numbers of a draw of `size` rows, in the order of their hashes."""
+    multipliers = tuple(
+        # The same stream for every view: a view's place must not matter.
+        np.random.default_rng(seed).integers(-(2**62), 2**62, m.mean.size) * 2 + 1
+        for m in moments
+    )
+    small = SketchSmall(moments, multipliers, size)
+    _, notes = engine.run(sketch_step, small, title="Drawing rows")
+    keys = np.concatenate(notes, axis=1)
+    return np.asarray(keys[2, _smallest(keys, size)])
+
+
+def sketch_step(block: Block, state: State, small: SketchSmall) -> Result:
+    """The block's rows of smallest hash: coarse, fine, row number."""
+    xp = namespace(block.present)
+    coarse = fine = 0
+    for v, x in enumerate(block.views):
+        there = xp.astype(block.present[:, v], xp.int64)
+        codes = _codes(x, small.moments[v])
+        coarse = coarse + there * _hash(codes, COARSE, small.multipliers[v])
+        fine = fine + there * _hash(codes, FINE, small.multipliers[v])
+    rows = np.arange(block.start, block.start + len(block))
+    keys = np.stack([to_host(_mix(coarse)), to_host(_mix(fine)), rows])
+    return Result(note=keys[:, _smallest(keys, small.size)])
+
+
+def _smallest(keys: Matrix, size: int) -> Matrix:
+    return np.lexsort((keys[1], keys[0]))[:size]
+
+
+def _codes(x: Array, moments: Moments) -> Array:
+    """The row's values in standard deviations; sparse views are not centred."""
+    if sp.issparse(x):
+        scaled = x.data.astype(np.float64) * moments.inverse_std[x.indices]
+        return sp.csr_array((scaled, x.indices, x.indptr), shape=x.shape)
+    xp = namespace(x)
+    wide = xp.astype(x, xp.float64)
+    return (wide - like(moments.mean, x)) * like(moments.inverse_std, x)
+
+
+def _hash(codes: Array, steps: float, multiplier: Matrix) -> Array:
+    """Mixed linear hash, modulo 2^64, of every row's rounded values."""
+    if sp.issparse(codes):
+        whole = np.rint(codes.data * steps).astype(np.int64)
+        rounded = sp.csr_array((whole, codes.indices, codes.indptr), codes.shape)
+        return _mix(np.asarray(rounded @ multiplier))
+    xp = namespace(codes)
+    whole = xp.astype(xp.round(codes * steps), xp.int64)
+    return _mix(xp.sum(whole * like(multiplier, codes), axis=1))
+
+
+def _mix(h: Array) -> Array:
+    """splitmix64's finaliser: every input bit reaches every output bit."""
+    h = (h ^ _shift(h, 30)) * _signed(0xBF58476D1CE4E5B9)
+    h = (h ^ _shift(h, 27)) * _signed(0x94D049BB133111EB)
+    return h ^ _shift(h, 31)
+
+
+def _shift(h: Array, bits: int) -> Array:
+    """Logical right shift of signed 64-bit integers."""
+    return (h >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(constant: int) -> int:
+    return constant - 2**64 if constant >= 2**63 else constant

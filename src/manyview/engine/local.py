@@ -1,0 +1,160 @@
+"""Blocks in this process: rows in memory or on disk, steps in threads.
+
+Blocks run side by side, each with single-threaded linear algebra, and their
+sums are folded in block order: the result does not depend on the number of
+threads, and element-wise work is spread over the cores as well as products.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from .. import progress
+from .._xp import Array, namespace, to_host
+from ..views import Block, Views
+from . import Result, Step, Totals
+
+BLOCK_ROWS = 2048
+
+
+class LocalEngine:
+    """Passes over views in memory (or mapped from disk) by threads.
+
+    Parameters
+    ----------
+    views : Views
+    dtype : dtype of the blocks, float32 or float64
+    block_rows : int, optional
+        Rows per block. Results agree for any value up to rounding.
+    """
+
+    def __init__(
+        self, views: Views, dtype: Any, *, block_rows: int | None = None
+    ) -> None:
+        self.views = views
+        self.dtype = np.dtype(dtype)
+        rows = block_rows or BLOCK_ROWS
+        edges = [*range(0, len(views), rows), len(views)]
+        self._slices = [slice(a, b) for a, b in pairwise(edges)]
+        self._state: list[dict[str, Array]] = [{} for _ in self._slices]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.views)
+
+    def run(
+        self, step: Step, small: Any = None, *, title: str = "", views: bool = True
+    ) -> tuple[Totals, list[Any]]:
+        """Apply the step to every block; sums in block order, notes as a list."""
+        totals: Totals = {}
+        notes: list[Any] = []
+        with progress.task(title or step.__name__, len(self._slices)) as advance:
+            for number, result in enumerate(self._results(step, small, views)):
+                self._state[number].update(result.state)
+                fold(totals, result)
+                notes.append(result.note)
+                advance()
+        return totals, notes
+
+    def _results(self, step: Step, small: Any, views: bool) -> Iterator[Result]:
+        def one(number: int) -> Result:
+            block = self._block(number, views)
+            return step(block, self._state[number], small)
+
+        numbers = range(len(self._slices))
+        workers = min(_n_threads(), len(self._slices))
+        if workers == 1:
+            yield from map(one, numbers)
+            return
+        with _single_threaded_blas(), ThreadPoolExecutor(workers) as pool:
+            waiting: deque[Future[Result]] = deque()
+            try:
+                for number in numbers:
+                    waiting.append(pool.submit(one, number))
+                    if len(waiting) > 2 * workers:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _block(self, number: int, views: bool) -> Block:
+        rows = self._slices[number]
+        if views:
+            return self.views.block(rows, self.dtype)
+        n_rows = rows.stop - rows.start
+        return Block(rows.start, (), np.ones((n_rows, self.views.n_views), dtype=bool))
+
+    def take(self, rows: Array) -> Block:
+        """The chosen rows, in the order asked for."""
+        return self.views.block(np.asarray(rows), self.dtype)
+
+    def put(self, name: str, values: Array) -> None:
+        """Split an array with one entry per row over the blocks."""
+        for rows, state in zip(self._slices, self._state, strict=True):
+            state[name] = values[rows]
+
+    def read(self, name: str) -> Array:
+        """A state field of all rows, in row order."""
+        parts = [state[name] for state in self._state]
+        return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]
+
+    def drop(self, name: str) -> None:
+        """Forget a state field."""
+        for state in self._state:
+            state.pop(name, None)
+
+
+def fold(totals: Totals, result: Result) -> None:
+    """Add a block's sums to the totals, in float64 and in place."""
+    for name, value in result.stats.items():
+        if sp.issparse(value):
+            value = value.toarray()
+        if name in totals:
+            totals[name] += to_host(value)
+        else:
+            host = to_host(value)
+            wide = np.float64 if host.dtype.kind == "f" else host.dtype
+            totals[name] = host.astype(wide, copy=True)
+
+
+def _n_threads() -> int:
+    """Cores this process may use, or fewer if the user says so."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+    return max(1, int(asked) if asked.isdigit() else cores or os.cpu_count() or 1)
+
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limit: Any = None
+
+
+@contextmanager
+def _single_threaded_blas() -> Iterator[None]:
+    """One BLAS thread per block; the first fit in sets it, the last one resets it."""
+    global _blas_users, _blas_limit
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_limit = threadpool_limits(1, user_api="blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0:
+                _blas_limit.restore_original_limits()

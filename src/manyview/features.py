@@ -1,0 +1,82 @@
+"""The kept features of a block: Phi, or its leading directions Psi.
+
+Features are made once and kept in the state, or made again in every pass when
+memory does not allow it: `block_features` hides which.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import ridge
+from ._xp import Array, namespace
+from .anchors import Kernel, features
+from .engine import Engine, Result, State
+from .scaling import Scaling, cast
+from .views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+
+class Features(NamedTuple):
+    """How to make (or find) the kept features of a block."""
+
+    scalings: tuple[Scaling, ...]
+    kernels: tuple[Kernel, ...]
+    means: tuple[Matrix, ...] = ()
+    reduces: tuple[Matrix | None, ...] = ()
+    keep: bool = True
+
+
+def fit_features(
+    engine: Engine, plain: Features, lam: float, rank_tol: float
+) -> tuple[Features, tuple[ridge.Ridge, ...]]:
+    """One pass for the Grams; then a ridge per view and the kept features."""
+    total, _ = engine.run(gram_step, plain, title="Anchor features")
+    ridges, means = [], []
+    for v in range(len(plain.kernels)):
+        count, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
+        gram = ridge.centred_gram(total[f"gram{v}"], sums, count)
+        means.append(sums / max(count, 1.0))
+        ridges.append(ridge.factor_gram(gram, means[v], lam, rank_tol))
+    reduces = tuple(r.reduce for r in ridges)
+    return plain._replace(means=tuple(means), reduces=reduces), tuple(ridges)
+
+
+def gram_step(block: Block, state: State, small: Features) -> Result:
+    """Phi of every view; its Gram, column sums and number of rows."""
+    kept: dict[str, Array] = {}
+    stats: dict[str, Array] = {}
+    for v, x in enumerate(block.views):
+        there = block.present[:, v]
+        phi = masked(features(x, small.scalings[v], small.kernels[v]), there)
+        xp = namespace(phi)
+        if small.keep:
+            kept[f"Phi{v}"] = phi
+        stats[f"gram{v}"] = ridge.block_gram(phi)
+        stats[f"sum{v}"] = xp.sum(phi, axis=0, dtype=xp.float64)
+        stats[f"rows{v}"] = xp.sum(xp.astype(there, xp.float64))
+    return Result(state=kept, stats=stats)
+
+
+def block_features(block: Block, state: State, small: Features, v: int) -> Array:
+    """The kept features of one view: from the state, or made again."""
+    if f"Psi{v}" in state:
+        return state[f"Psi{v}"]
+    phi = state.get(f"Phi{v}")
+    if phi is None:
+        phi = features(block.views[v], small.scalings[v], small.kernels[v])
+    reduce = small.reduces[v]
+    if reduce is None:
+        return phi
+    return ridge.reduced(phi, cast(small.means[v], phi), cast(reduce, phi))
+
+
+def masked(rows: Array, there: Array) -> Array:
+    """Rows without the view contribute nothing."""
+    xp = namespace(rows)
+    if bool(xp.all(there)):
+        return rows
+    return xp.where(there[:, None], rows, xp.zeros_like(rows))

@@ -1,0 +1,270 @@
+"""The rounds of S²MVTC, eq. (11–17), as passes over row blocks.
+
+The next B_v of a row needs only that row's features, F and B_bar and two small
+matrices per view, P_v = PhiᵀB_v and C_v = FᵀB_v, which the same pass sums for
+the round after. Neither B_v nor Y_v is kept. Symbols: see `s2mvtc`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import ridge, smoothing
+from ._xp import Array, namespace, to_host
+from .anchors import features
+from .assign import pick, z_score
+from .draw import Draw
+from .engine import Engine, Result, State
+from .features import Features, block_features, masked
+from .scaling import cast
+from .views import Block
+
+Matrix = np.ndarray[Any, Any]
+PRINCIPAL_ROWS = 1000
+
+
+class Start(NamedTuple):
+    """The start of the rounds, B_v = Phi_v W_v, per view; offsets take out means."""
+
+    features: Features
+    weights: tuple[Matrix, ...]
+    offsets: tuple[Matrix, ...]
+
+
+class Round(NamedTuple):
+    """What one round broadcasts, per view.
+
+    `fits` are the coefficients of the features (U_v; in round 1 also the
+    unfiltered start), `offsets` take out the features' mean, `smooth` are
+    a · C_v, `filtered` is the weight a of a Y_v kept in the state, `keep` asks
+    for B_v itself.
+    """
+
+    features: Features
+    fits: tuple[Matrix, ...]
+    offsets: tuple[Matrix, ...]
+    smooth: tuple[Matrix, ...] | None
+    filtered: float
+    beta: float
+    keep: bool
+    trace: Matrix | None
+
+
+class Weights(NamedTuple):
+    """beta, the growth of the smoothing weight a, and whether there is any."""
+
+    beta: float
+    growth: float
+    smooths: bool
+
+
+class History(NamedTuple):
+    """What the rounds leave behind: smalls to replay, objective, traced rows."""
+
+    rounds: list[Round]
+    objective: list[float]
+    trace: list[dict[str, Matrix]]
+
+
+def start_step(block: Block, state: State, small: Start) -> Result:
+    """The first B_bar: the plain mean of the views' first embeddings."""
+    kept: dict[str, Array] = {}
+    total: Array = 0.0
+    for v in range(block.present.shape[1]):
+        phi = block_features(block, state, small.features, v)
+        if small.features.keep and small.features.reduces[v] is not None:
+            kept[f"Psi{v}"], kept[f"Phi{v}"] = phi, phi[:, :0]
+        first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
+        total = total + masked(first, block.present[:, v])
+    kept["B_bar"] = total / view_counts(block, total)
+    return Result(state=kept)
+
+
+def round_step(block: Block, state: State, small: Round) -> Result:
+    """One round of a block: new B_bar; the next P_v and C_v."""
+    B_bar, F = state["B_bar"], state.get("F")
+    xp = namespace(B_bar)
+    kept: dict[str, Array] = {}
+    stats: dict[str, Array] = {}
+    total = xp.zeros_like(B_bar)
+    for v in range(block.present.shape[1]):
+        phi = block_features(block, state, small.features, v)
+        B = phi @ cast(small.fits[v], phi)
+        B -= cast(small.offsets[v], B)
+        if small.beta:
+            B += small.beta * B_bar
+        if small.smooth is not None:
+            B += state.get("F_out", F) @ cast(small.smooth[v], B)
+        if small.filtered:
+            B += small.filtered * state[f"Y{v}"]
+        B = masked(z_score(B), block.present[:, v])
+        total += B
+        stats[f"P{v}"] = phi.T @ B
+        stats[f"sum{v}"] = xp.sum(B, axis=0, dtype=xp.float64)
+        stats[f"square{v}"] = xp.sum(B * B, dtype=xp.float64)
+        if F is not None:
+            stats[f"C{v}"] = F.T @ B
+        if small.keep or small.trace is not None:
+            kept[f"B{v}"] = B
+    counts = view_counts(block, total)
+    kept["B_bar"] = fresh = z_score(total / counts)
+    stats["apart"] = xp.sum(counts * fresh * fresh - 2.0 * fresh * total)
+    note = None if small.trace is None else _traced(block, kept, small.trace)
+    return Result(
+        state=kept if small.keep else {"B_bar": fresh}, stats=stats, note=note
+    )
+
+
+def view_counts(block: Block, model: Array) -> Array:
+    """Number of views of every row, as a column."""
+    xp = namespace(model)
+    return xp.sum(xp.astype(block.present, model.dtype), axis=1, keepdims=True)
+
+
+def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
+    """This block's share of the traced rows (sorted row numbers)."""
+    low, high = np.searchsorted(rows, [block.start, block.start + len(block)])
+    inside = rows[low:high] - block.start
+    return {name: to_host(values)[inside] for name, values in kept.items()}
+
+
+def run_rounds(
+    engine: Engine,
+    start: Start,
+    ridges: tuple[ridge.Ridge, ...],
+    weights: Weights,
+    *,
+    max_iter: int,
+    sequence: smoothing.Sequence | None,
+    trace: Matrix | None,
+) -> History:
+    """All rounds; the first smooths with the unfiltered start, as published."""
+    history = History([], [], [])
+    pairs = list(zip(ridges, start.weights, strict=True))
+    products = [ridge.start_products(r, w) for r, w in pairs]
+    smooth: tuple[Matrix, ...] | None = None
+    for t in range(max_iter):
+        a = weights.growth**t if weights.smooths else 0.0
+        fits = [ridge.solve(r, p) for r, p in zip(ridges, products, strict=True)]
+        used = tuple(
+            u + a * w if t == 0 else u for u, w in zip(fits, start.weights, strict=True)
+        )
+        small = Round(
+            features=start.features,
+            fits=used,
+            offsets=tuple(r.mean @ u for r, u in zip(ridges, used, strict=True)),
+            smooth=None if smooth is None else tuple(a * c for c in smooth),
+            filtered=a if sequence is not None and t > 0 else 0.0,
+            beta=weights.beta,
+            keep=sequence is not None,
+            trace=trace,
+        )
+        total, notes = engine.run(round_step, small, title=f"Round {t + 1}")
+        old, products = products, _next_products(ridges, total)
+        energy = [_smooth(engine, total, sequence, v) for v in range(len(ridges))]
+        if "C0" in total:
+            smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
+        history.rounds.append(small)
+        history.objective.append(
+            objective(total, fits, old, products, energy, a, weights.beta)
+        )
+        if trace is not None:
+            history.trace.append(
+                _gather_trace(engine, notes, smooth, trace, sequence is not None)
+            )
+    return history
+
+
+def _next_products(
+    ridges: tuple[ridge.Ridge, ...], total: dict[str, Any]
+) -> list[Matrix]:
+    """P_v of the centred features from a pass's sums."""
+    return [
+        ridge.centred_products(r, total[f"P{v}"], total[f"sum{v}"])
+        for v, r in enumerate(ridges)
+    ]
+
+
+def _smooth(
+    engine: Engine, total: dict[str, Any], sequence: smoothing.Sequence | None, v: int
+) -> float:
+    """‖Y_v‖²; where F is too wide to keep, filter B_v and put Y_v in its place."""
+    if sequence is not None:
+        Y = smoothing.low_pass(to_host(engine.read(f"B{v}")), sequence)
+        engine.put(f"Y{v}", Y)
+        return float(np.sum(Y * Y, dtype=np.float64))
+    return float(np.sum(total[f"C{v}"] ** 2)) if f"C{v}" in total else 0.0
+
+
+def objective(
+    total: dict[str, Any],
+    fits: list[Matrix],
+    old: list[Matrix],
+    new: list[Matrix],
+    smooth: list[float],
+    a: float,
+    beta: float,
+) -> float:
+    """The objective at the end of a round, from small matrices alone.
+
+    ‖B − Phi U‖² + lam ‖U‖² = ‖B‖² − 2⟨U, PhiᵀB⟩ + ⟨U, PhiᵀB_old⟩, since U solves
+    (PhiᵀPhi + lam I) U = PhiᵀB_old; ‖B − Y‖² = ‖B‖² − ‖Y‖² for a projection.
+    """
+    squares = [float(total[f"square{v}"]) for v in range(len(fits))]
+    value = beta * (sum(squares) + float(total["apart"]))
+    for v, square in enumerate(squares):
+        value += square + float(np.sum(fits[v] * (old[v] - 2.0 * new[v])))
+        value += a * (square - smooth[v])
+    return 0.5 * value
+
+
+def _gather_trace(
+    engine: Engine,
+    notes: list[dict[str, Matrix]],
+    smooth: tuple[Matrix, ...] | None,
+    rows: Matrix,
+    filtered: bool,
+) -> dict[str, Matrix]:
+    """B_v, Y_v and B_bar of the traced rows after this round."""
+    names = notes[0]
+    out = {name: np.concatenate([n[name] for n in notes]) for name in names}
+    for v in range(len(names) - 1):
+        if filtered:
+            out[f"Y{v}"] = pick(engine, f"Y{v}", rows)
+        elif smooth is not None:
+            out[f"Y{v}"] = pick(engine, "F", rows) @ smooth[v]
+    return out
+
+
+def principal_start(
+    drawn: Draw,
+    kept: Features,
+    ridges: tuple[ridge.Ridge, ...],
+    n_components: int,
+    seed: int,
+) -> Start:
+    """First B_v: leading principal directions of drawn rows of Phi_v."""
+    weights = []
+    for v, r in enumerate(ridges):
+        rows = drawn.view(v)[-PRINCIPAL_ROWS:]
+        phi = to_host(features(rows, kept.scalings[v], kept.kernels[v]))
+        lead = principal_directions(phi.astype(np.float64), n_components, seed)
+        weights.append(ridge.express(r, lead))
+    offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
+    return Start(kept, tuple(weights), offsets)
+
+
+def principal_directions(rows: Matrix, k: int, seed: int) -> Matrix:
+    """Leading k principal directions (m, k) of the rows; 0 beyond their number.
+
+    An eigenvector's sign is arbitrary, but z-scored rows feel it. The side of a
+    random vector decides: no convention of a library, no lean to one side.
+    """
+    away = rows - rows.mean(axis=0)
+    vectors = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :k]
+    side = np.random.default_rng(seed).standard_normal(rows.shape[1]) @ vectors
+    out = np.zeros((rows.shape[1], k))
+    out[:, : vectors.shape[1]] = vectors * np.where(side < 0, -1.0, 1.0)
+    return out
