@@ -1,5 +1,6 @@
 """The methods that S²MVTC is compared with, one per file, one contract for all."""
 
+from .bmvc import BMVC
 from .fastmice import FastMICE
 from .fmvacc import FMVACC
 from .fpmvscag import FPMVSCAG
@@ -11,6 +12,7 @@ from .sfmc import SFMC
 from .smera import SMERAMVC
 
 __all__ = [
+    "BMVC",
     "FMVACC",
     "FPMVSCAG",
     "FSMSC",
