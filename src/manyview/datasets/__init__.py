@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .converting import convert
     from .digits import load_digits_views
+    from .facts import describe, row_order, summary, summary_lines
     from .loading import load
     from .registry import find_anchors, known
     from .sandbox import Sandbox
-    from .summary import describe, row_order, summary, summary_lines
     from .synthetic import like, make_views
 
 __all__ = [
@@ -33,16 +33,16 @@ __all__ = [
 _HOMES = {
     "Sandbox": "sandbox",
     "convert": "converting",
-    "describe": "summary",
+    "describe": "facts",
     "find_anchors": "registry",
     "known": "registry",
     "like": "synthetic",
     "load": "loading",
     "load_digits_views": "digits",
     "make_views": "synthetic",
-    "row_order": "summary",
-    "summary": "summary",
-    "summary_lines": "summary",
+    "row_order": "facts",
+    "summary": "facts",
+    "summary_lines": "facts",
 }
 
 

@@ -18,11 +18,12 @@ from typing import Any, TextIO
 from ..errors import ManyviewError, ResourceError
 from . import formats
 from .limits import limit_address_space
-from .raw import Request
+from .raw import Request, clean_name
 from .reading import out_of_memory, read_file, require_views_fit
 from .store import write_store
 from .table import warm_up
 
+CRASH = "crash"  # in place of the name of an error; the message is the exit status
 # Beyond the data itself: one conversion (transpose, CSC to CSR) and buffers.
 _WORK_COPIES = 2
 _WORK_BYTES = 256 * 2**20
@@ -32,7 +33,10 @@ def main() -> None:
     """Answer jobs until the parent closes the pipe."""
     replies = _take_stdout()
     for line in sys.stdin:
-        reply = serve(json.loads(line))
+        job = json.loads(line)
+        # A forked copy costs milliseconds to replace when it crashes, a new
+        # interpreter a second; elsewhere than on Linux forking is not safe.
+        reply = _serve_in_fork(job) if sys.platform == "linux" else serve(job)
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
 
@@ -64,20 +68,50 @@ def serve(job: dict[str, Any]) -> dict[str, str | None]:
         return {"error": ResourceError.__name__, "message": said}
     except ManyviewError as error:
         return {"error": type(error).__name__, "message": str(error)}
-    except OSError as error:
-        message = f"{path.name} could not be copied to {job['out']}: {error}."
-        return {"error": "FileError", "message": message}
+    except Exception as error:  # lazy views meet damaged parts only when copied
+        said = (
+            f"{path.name} could not be copied: {type(error).__name__}: "
+            f"{clean_name(error)}. The file is damaged, or the disk is full."
+        )
+        return {"error": "FileError", "message": said}
     return {"error": None, "message": None}
 
 
-def _prepare(path: Path, request: Request, time_limit: float) -> None:
-    """Load the parser first: the limits count from the size we have then."""
+def _serve_in_fork(job: dict[str, Any]) -> dict[str, str | None]:
+    """Do one job in a copy of this process; a crash of it is an answer too."""
+    try:
+        _import_parser(Path(job["path"]))  # here, so that every copy has it
+    except (ManyviewError, OSError):
+        pass  # the copy meets the same error and reports it
+    source, sink = os.pipe()
+    copy = os.fork()
+    if copy == 0:
+        os.close(source)
+        with os.fdopen(sink, "w", encoding="utf-8") as answer:
+            answer.write(json.dumps(serve(job)))
+        os._exit(0)
+    os.close(sink)
+    with os.fdopen(source, encoding="utf-8", errors="replace") as answer:
+        text = answer.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
+    if status != 0:
+        return {"error": CRASH, "message": str(status)}
+    reply: dict[str, str | None] = json.loads(text)
+    return reply
+
+
+def _import_parser(path: Path) -> None:
     kind = formats.sniff(path)
     formats.reader(kind)
     if kind in ("csv", "parquet"):
         warm_up()
     if kind == "hdf5":
         import h5py  # noqa: F401
+
+
+def _prepare(path: Path, request: Request, time_limit: float) -> None:
+    """Load the parser first: the limits count from the size we have then."""
+    _import_parser(path)
     limit_address_space(_WORK_COPIES * request.memory_limit + _WORK_BYTES)
     _limit_processor_time(time_limit)
 

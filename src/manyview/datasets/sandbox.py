@@ -7,6 +7,7 @@ files in a private folder, never as a pickle.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ from typing import Any
 
 from .. import errors
 from ..errors import FileError
+from .child import CRASH
 from .raw import RawData, Request
 from .store import open_store
 
@@ -87,6 +89,9 @@ class Sandbox:
         except BaseException:  # Ctrl-C included: never leave a child behind
             self._stop()
             raise
+        if reply["error"] == CRASH:
+            self.n_deaths += 1
+            raise _crash(path, int(reply["message"]))
         if reply["error"] is not None:
             kind = reply["error"] if reply["error"] in _REPLY_ERRORS else "FileError"
             raise getattr(errors, kind)(reply["message"])
@@ -115,7 +120,10 @@ class Sandbox:
                 "damaged or hostile."
             )
         if not answer[0].endswith("\n"):
-            raise self._crash(path)
+            assert self._child is not None
+            status = self._child.wait()
+            self._bury()
+            raise _crash(path, status)
         reply: dict[str, Any] = json.loads(answer[0])
         return reply
 
@@ -140,20 +148,6 @@ class Sandbox:
         )
         return self._child
 
-    def _crash(self, path: Path) -> FileError:
-        assert self._child is not None
-        code = self._child.wait()
-        self._bury()
-        try:
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else ""
-        except ValueError:
-            how = ""
-        return FileError(
-            f"{path.name} could not be read: the parser "
-            f"{how or f'ended with status {code}'}. The file is damaged or hostile; "
-            "fetch it again from a source you trust."
-        )
-
     def _bury(self) -> None:
         self.n_deaths += 1
         self._stop()
@@ -162,14 +156,27 @@ class Sandbox:
         child, self._child = self._child, None
         if child is None:
             return
-        child.kill()
+        if hasattr(os, "killpg"):  # the copy at work goes with it
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
         child.wait()
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-                except BrokenPipeError:
-                    pass
+
+
+def _crash(path: Path, status: int) -> FileError:
+    """What to say of a parser that died with this exit status."""
+    how = f"ended with status {status}"
+    with contextlib.suppress(ValueError):
+        how = f"was ended by {signal.Signals(-status).name}"
+    return FileError(
+        f"{path.name} could not be read: the parser {how}. The file is damaged or "
+        "hostile; fetch it again from a source you trust."
+    )
 
 
 def _environment() -> dict[str, str]:

@@ -30,12 +30,8 @@ def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
     engine = _engine()
     if engine is None:
         return _read_plain(path, delimiter, header, request)
-    import narwhals as nw
-
-    options = _csv_options(engine, delimiter, header)
-    table = nw.read_csv(str(path), backend=engine, **options)
-    columns = {str(n): table[n].to_numpy() for n in table.columns}
-    return _split(columns, path, request, named=header)
+    table = _native_csv(engine, path, delimiter, header)
+    return _split(_columns(table), path, request, named=header)
 
 
 def read_parquet(path: Path, request: Request, stack: ExitStack) -> RawData:
@@ -55,9 +51,15 @@ def read_parquet(path: Path, request: Request, stack: ExitStack) -> RawData:
         )
     import narwhals as nw
 
-    table = nw.read_parquet(str(path), backend=engine)
-    columns = {str(n): table[n].to_numpy() for n in table.columns}
-    return _split(columns, path, request, named=True)
+    table = nw.read_parquet(str(path), backend=engine).to_native()
+    return _split(_columns(table), path, request, named=True)
+
+
+def _columns(table: Any) -> dict[str, NDArray]:
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    return {str(n): frame[n].to_numpy() for n in frame.columns}
 
 
 def _engine() -> Any:
@@ -101,19 +103,24 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _csv_options(engine: str, delimiter: str, header: bool) -> dict[str, Any]:
+def _native_csv(engine: str, path: Path, delimiter: str, header: bool) -> Any:
+    """The table as its library reads it; each spells these options differently."""
     if engine == "pyarrow":
         from pyarrow import csv
 
-        return {
-            "read_options": csv.ReadOptions(
-                autogenerate_column_names=not header, use_threads=False
-            ),
-            "parse_options": csv.ParseOptions(delimiter=delimiter),
-        }
+        return csv.read_csv(
+            path,
+            csv.ReadOptions(autogenerate_column_names=not header, use_threads=False),
+            csv.ParseOptions(delimiter=delimiter),
+        )
     if engine == "polars":
-        return {"separator": delimiter, "has_header": header, "n_threads": 1}
-    return {"sep": delimiter, "header": 0 if header else None}
+        import polars
+
+        return polars.read_csv(path, separator=delimiter, has_header=header)
+    import pandas
+
+    table = pandas.read_csv(path, sep=delimiter, header=0 if header else None)
+    return table.rename(columns=str)
 
 
 def _read_plain(path: Path, delimiter: str, header: bool, request: Request) -> RawData:

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from manyview.datasets import find_anchors, load, registry
+from manyview.errors import FileError
+
+PAPER = ["CCV", "Caltech102", "NUS-WIDE-OBJ", "AwA", "Cifar-10", "YoutubeFace_sel"]
+
+
+def test_the_papers_six_are_known():
+    six = [e for e in registry.known() if e.paper]
+    assert [e.name for e in six] == PAPER
+    assert [e.classes for e in six] == [20, 102, 31, 50, 10, 31]
+    assert six[-1].rows == 101_499 and six[-1].features == (64, 512, 64, 647, 838)
+    assert all(e.source and e.preparation for e in registry.known())
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [("ccv", "CCV"), ("NUSWIDEOBJ", "NUS-WIDE-OBJ"), ("YtVideo", "YoutubeFace_sel")],
+)
+def test_names_are_forgiving(spelling, name):
+    assert registry.find(spelling).name == name
+    assert registry.find("nothing like it") is None
+
+
+def test_similar_names_are_told_apart():
+    assert registry.find("Cifar-10").name != registry.find("Cifar-10-deep").name
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_a_missing_set_says_what_and_where(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("MANYVIEW_DATA", str(tmp_path))
+    with pytest.raises(FileError, match=rf"{name}\.mat.*rows.*S2MVTC repository") as e:
+        load(name)
+    assert str(tmp_path) in str(e.value)
+    monkeypatch.delenv("MANYVIEW_DATA")
+    with pytest.raises(FileError, match="set MANYVIEW_DATA to it"):
+        load(name)
+
+
+def test_a_set_is_found_by_any_ending_and_checked(tmp_path, monkeypatch):
+    monkeypatch.setenv("MANYVIEW_DATA", str(tmp_path))
+    monkeypatch.setattr(registry, "is_trusted", lambda path: True)
+    rng = np.random.default_rng(0)
+    views = {f"view{v}": rng.normal(size=(40, d)) for v, d in enumerate((120, 21))}
+    (tmp_path / "formats").mkdir()
+    path = tmp_path / "formats" / "Nutrimouse.npz"
+    np.savez(path, **views, labels=np.arange(40) % 5)
+    assert load("nutrimouse").origin == "nutrimouse"
+    np.savez(path, **views, labels=np.arange(40) % 4)
+    with pytest.raises(FileError, match=r"4 classes; expected are .* 5 classes"):
+        load("nutrimouse")
+    assert len(load(path)) == 40
+
+
+@pytest.mark.data
+def test_every_set_of_the_folder_is_as_known(data_folder, monkeypatch):
+    monkeypatch.setenv("MANYVIEW_DATA", str(data_folder))
+    found = [e for e in registry.known() if registry.search(e)]
+    assert len(found) >= 28
+    for entry in found:
+        assert len(load(entry.name)) == entry.rows
+        assert registry.is_trusted(registry.search(entry))
+
+
+@pytest.mark.data
+def test_anchors_lie_beside_the_data(data_folder, monkeypatch):
+    monkeypatch.setenv("MANYVIEW_DATA", str(data_folder))
+    for name in ("CCV", data_folder / "CCV.npz", data_folder / "formats" / "CCV.mat"):
+        anchors, path = find_anchors(name)
+        assert path.name == "CCV_anchor.mat"
+        assert [a.shape for a in anchors] == [(1000, 20)] * 3
+    assert find_anchors("BDGP") is None

@@ -1,0 +1,114 @@
+import h5py
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from manyview.errors import FileError
+
+anndata = pytest.importorskip("anndata")
+mudata = pytest.importorskip("mudata")
+pd = pytest.importorskip("pandas")
+
+
+def make_anndata(matrix, rows, **obs):
+    columns = [f"f{i}" for i in range(matrix.shape[1])]
+    return anndata.AnnData(
+        matrix,
+        obs=pd.DataFrame(obs, index=rows),
+        var=pd.DataFrame(index=columns),
+    )
+
+
+@pytest.fixture
+def h5ad(tmp_path, parts):
+    a, b, _ = parts
+    kinds = pd.Categorical(["T", "B", "NK"] * 4)
+    data = make_anndata(sp.csr_matrix(a), [f"c{i}" for i in range(12)], cell_type=kinds)
+    data.layers["counts"] = a * 2
+    data.obsm["X_pca"] = b
+    data.obs["batch"] = np.arange(12) % 2
+    data.write_h5ad(tmp_path / "d.h5ad")
+    return tmp_path / "d.h5ad"
+
+
+def test_x_of_anndata_stays_sparse(h5ad, parts, read):
+    raw = read(h5ad)
+    assert raw.names == ["X"] and raw.views[0].format == "csr"
+    np.testing.assert_array_equal(raw.views[0].toarray(), parts[0])
+    assert raw.feature_names == [["f0", "f1", "f2"]]
+    assert raw.row_names[0] == "c0"
+    assert raw.labels.tolist() == ["T", "B", "NK"] * 4
+
+
+def test_layers_and_embeddings_by_name(h5ad, parts, read):
+    raw = read(h5ad, views=["layers/counts", "obsm/X_pca"], labels="batch")
+    np.testing.assert_array_equal(raw.views[0], parts[0] * 2)
+    np.testing.assert_array_equal(raw.views[1], parts[1])
+    assert raw.feature_names == [["f0", "f1", "f2"], None]
+    assert raw.labels.tolist() == [0, 1] * 6
+
+
+def test_other_names_are_listed(h5ad, read):
+    with pytest.raises(FileError, match=r"Found: X, layers/counts, obsm/X_pca.*--view"):
+        read(h5ad, views=["layers/raw"])
+    with pytest.raises(FileError, match=r"no column 'kind'.*batch, cell_type"):
+        read(h5ad, labels="kind")
+
+
+@pytest.fixture
+def h5mu(tmp_path, parts):
+    a, b, _ = parts
+    rna = make_anndata(a[:10], [f"c{i}" for i in range(10)])
+    protein = make_anndata(sp.csr_matrix(b[4:]), [f"c{i}" for i in range(4, 12)])
+    with mudata.set_options(pull_on_update=False):
+        data = mudata.MuData({"rna": rna, "protein": protein})
+        data.obs["labels"] = np.arange(12) % 3
+        data.write(tmp_path / "d.h5mu")
+    return tmp_path / "d.h5mu"
+
+
+def test_mudata_marks_what_is_missing(h5mu, parts, read):
+    a, b, _ = parts
+    raw = read(h5mu)
+    order = [int(n[1:]) for n in raw.row_names]
+    assert sorted(order) == list(range(12)) and raw.names == ["rna", "protein"]
+    np.testing.assert_array_equal(raw.present[:, 0], np.array(order) < 10)
+    np.testing.assert_array_equal(raw.present[:, 1], np.array(order) >= 4)
+    np.testing.assert_array_equal(
+        raw.views[0], np.where(raw.present[:, :1], a[order], 0)
+    )
+    np.testing.assert_array_equal(
+        raw.views[1].toarray(), np.where(raw.present[:, 1:], b[order], 0)
+    )
+    assert raw.labels.tolist() == [i % 3 for i in range(12)]
+
+
+def test_mudata_without_its_map_matches_names(h5mu, read):
+    before = read(h5mu)
+    with h5py.File(h5mu, "r+") as file:
+        del file["obsmap"]
+    after = read(h5mu)
+    np.testing.assert_array_equal(after.present, before.present)
+    np.testing.assert_array_equal(after.views[0], before.views[0])
+
+
+def test_a_map_that_points_outside(h5mu, read):
+    with h5py.File(h5mu, "r+") as file:
+        file["obsmap/rna"][0] = 999
+    with pytest.raises(FileError, match="map of rows of modality 'rna'"):
+        read(h5mu)
+
+
+def test_a_matrix_of_another_length(h5ad, read):
+    with h5py.File(h5ad, "r+") as file:
+        del file["layers/counts"]
+        file["layers/counts"] = np.ones((5, 3))
+    with pytest.raises(FileError, match="has 5 rows but its table of rows"):
+        read(h5ad, views=["layers/counts"])
+
+
+def test_categories_that_do_not_fit(h5ad, read):
+    with h5py.File(h5ad, "r+") as file:
+        file["obs/cell_type/codes"][0] = 77
+    with pytest.raises(FileError, match="categories of column 'cell_type'"):
+        read(h5ad)
