@@ -122,6 +122,6 @@ def express(ridge: Ridge, weights: Matrix) -> Matrix:
 
 
 def start_products(ridge: Ridge, weights: Matrix) -> Matrix:
-    """Products of the kept features with B = Phi W, without a pass: Gram W."""
-    products = ridge.gram @ weights
-    return products if ridge.reduce is None else np.asarray(ridge.reduce.T @ products)
+    """Products of the kept features with B = Phi W (or Psi W), without a pass."""
+    # The columns of Psi are orthonormal, so their Gram is the identity.
+    return np.asarray(ridge.gram @ weights) if ridge.reduce is None else weights
