@@ -126,7 +126,8 @@ def make_kernels(
     σ is twice the mean distance of a row to its nearest anchor.
 
     Rows that are anchors themselves have distance 0 and count, as the authors
-    do it, unless they are the majority: then only the others count.
+    do it, unless they are the majority: then only the others count. Where every
+    row is an anchor, the anchors' distances to each other stand in.
     """
     if name == "linear":
         return tuple(Kernel(name, a, 0.0) for a in anchors)
@@ -136,8 +137,18 @@ def make_kernels(
     for v, a in enumerate(anchors):
         distance, rows, away = total[f"nearest{v}"]
         counted = away if 2 * away < rows else rows
-        kernels.append(Kernel(name, a, 2.0 * float(distance / max(counted, 1.0))))
+        mean = float(distance / counted) if away else spacing(a)
+        kernels.append(Kernel(name, a, 2.0 * mean))
     return tuple(kernels)
+
+
+def spacing(anchors: Matrix) -> float:
+    """Mean distance of an anchor to the nearest other one; 0 if all are the same."""
+    d = squared_distances(anchors, anchors)
+    noise = 16 * np.finfo(d.dtype).eps * row_norms(anchors)
+    nearest = np.where(d > noise[:, None], d, np.inf).min(axis=1)
+    apart = nearest[np.isfinite(nearest)]
+    return float(np.sqrt(apart).mean()) if apart.size else 0.0
 
 
 def width_step(block: Block, state: State, small: WidthSmall) -> Result:
