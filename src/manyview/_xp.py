@@ -36,7 +36,9 @@ def like(array: Array, model: Array) -> Array:
 
         if is_torch_array(array):
             return array.to(model.device)
-        return torch.as_tensor(np.ascontiguousarray(array), device=model.device)
+        # torch warns of, and could write into, a read-only array: copy that one.
+        host = np.require(array, requirements=("C", "W"))
+        return torch.as_tensor(host, device=model.device)
     if is_numpy_array(model) or sp.issparse(model):
         return to_host(array)
     return namespace(model).asarray(to_host(array))

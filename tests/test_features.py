@@ -1,0 +1,75 @@
+"""Kept features: made once or made again, Phi or Psi, they are the same."""
+
+import numpy as np
+import pytest
+
+from manyview.anchors import features, make_kernels
+from manyview.engine import Result, open_engine
+from manyview.features import Features, block_features, fit_features, masked
+from manyview.rounds import Start, start_step
+from manyview.scaling import choose_scaling, measure
+from manyview.views import Views
+
+
+def opened(keep=True, block_rows=None, present=None):
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(50, 3)), rng.normal(size=(50, 4))]
+    engine = open_engine(
+        Views(views, present=present), np.float64, block_rows=block_rows
+    )
+    scalings = tuple(choose_scaling(m, "standard") for m in measure(engine))
+    anchors = (rng.normal(size=(9, 3)), rng.normal(size=(9, 4)))
+    kernels = make_kernels(engine, "rbf", scalings, anchors)
+    return engine, Features(scalings, kernels, keep=keep), views
+
+
+def phi_of(small, views, v):
+    return features(views[v], small.scalings[v], small.kernels[v])
+
+
+def test_features_of_all_views_in_one_pass():
+    engine, small, views = opened(block_rows=7)
+    fitted, ridges = fit_features(engine, small, 1.0, 0.0)
+    for v in range(2):
+        phi = phi_of(small, views, v)
+        np.testing.assert_allclose(engine.read(f"Phi{v}"), phi, atol=1e-12)
+        np.testing.assert_allclose(fitted.means[v], phi.mean(axis=0), atol=1e-12)
+        away = phi - phi.mean(axis=0)
+        np.testing.assert_allclose(ridges[v].gram, away.T @ away, atol=1e-10)
+
+
+def test_missing_rows_are_left_out_of_gram_and_mean():
+    present = np.ones((50, 2), dtype=bool)
+    present[::4, 1] = False
+    engine, small, views = opened(present=present)
+    fitted, ridges = fit_features(engine, small, 1.0, 0.0)
+    phi = phi_of(small, views, 1)[present[:, 1]]
+    np.testing.assert_allclose(fitted.means[1], phi.mean(axis=0), atol=1e-12)
+    away = phi - phi.mean(axis=0)
+    np.testing.assert_allclose(ridges[1].gram, away.T @ away, atol=1e-10)
+
+
+@pytest.mark.parametrize("lam", [1e-3, 20.0])
+@pytest.mark.parametrize("started", [False, True])
+def test_features_made_again_equal_the_kept_ones(lam, started):
+    found = {}
+    for keep in (True, False):
+        engine, small, _ = opened(keep, block_rows=20)
+        fitted, ridges = fit_features(engine, small, lam, 0.1)
+        assert (fitted.reduces[0] is not None) == (lam == 20.0)
+        if started:
+            zeros = tuple(np.zeros((r.mean.size, 2)) for r in ridges)
+            engine.run(start_step, Start(fitted, zeros, (np.zeros(2),) * 2))
+
+        def gather(block, state, small):
+            return Result(note=block_features(block, state, small, 1))
+
+        found[keep] = np.concatenate(engine.run(gather, fitted)[1])
+    np.testing.assert_allclose(found[True], found[False], atol=1e-12)
+
+
+def test_masked_rows_are_zero_and_others_untouched(xp):
+    rows = xp.asarray(np.ones((3, 2)))
+    assert masked(rows, xp.asarray([True, True, True])) is rows
+    found = masked(rows, xp.asarray([True, False, True]))
+    np.testing.assert_array_equal(np.asarray(found), [[1, 1], [0, 0], [1, 1]])

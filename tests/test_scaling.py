@@ -1,0 +1,152 @@
+"""Column moments in one pass, and the preparation they lead to."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manyview.engine import open_engine
+from manyview.scaling import apply_scaling, choose_scaling, inverse, measure, suggest
+from manyview.views import Views
+
+
+def moments_of(x, block_rows=None, dtype=np.float64, present=None):
+    views = Views([x, np.ones((x.shape[0], 1))], present=present)
+    return measure(open_engine(views, dtype, block_rows=block_rows))[0]
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    return rng.normal(3.0, [0.1, 1.0, 50.0], size=(80, 3))
+
+
+@given(st.integers(1, 30), st.integers(1, 31), st.integers(0, 99))
+def test_moments_do_not_depend_on_blocks(n, block_rows, seed):
+    x = np.random.default_rng(seed).normal(1e3, 1.0, size=(n, 3))
+    found = moments_of(x, block_rows)
+    assert found.count == n
+    np.testing.assert_allclose(found.mean, x.mean(axis=0), rtol=1e-12)
+    spread = x.std(axis=0, ddof=1) if n > 1 else np.zeros(3)
+    np.testing.assert_allclose(found.std, spread, rtol=1e-7, atol=1e-12)
+
+
+def test_moments_keep_their_digits_far_from_zero():
+    x = 1e6 + np.random.default_rng(1).normal(size=(500, 2))
+    found = moments_of(x, block_rows=50)
+    np.testing.assert_allclose(found.std, x.std(axis=0, ddof=1), rtol=1e-9)
+
+
+def test_moments_count_only_rows_that_have_the_view(table):
+    present = np.ones((80, 2), dtype=bool)
+    present[1::3, 0] = False
+    found = moments_of(table, 11, present=present)
+    there = table[present[:, 0]]
+    assert found.count == len(there)
+    np.testing.assert_allclose(found.mean, there.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.std, there.std(axis=0, ddof=1), rtol=1e-12)
+    assert found.zero_share == 0.0
+
+
+def test_block_without_the_view_changes_nothing(table):
+    present = np.ones((80, 2), dtype=bool)
+    present[:20, 0] = False
+    found = moments_of(table, 10, present=present)
+    np.testing.assert_allclose(found.mean, table[20:].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.std, table[20:].std(axis=0, ddof=1), rtol=1e-12)
+
+
+def test_sparse_moments_equal_dense_ones():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.3)
+    dense, sparse = moments_of(x), moments_of(sp.csr_array(x), 13)
+    assert sparse.sparse and not dense.sparse
+    for name in ("mean", "std", "zero_share", "negative_share"):
+        np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name))
+
+
+def test_shares():
+    x = np.array([[0.0, 1.0], [-2.0, 0.0], [0.0, 3.0], [4.0, 5.0]])
+    found = moments_of(x, 3)
+    assert found.zero_share == 3 / 8 and found.negative_share == 1 / 8
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e30, 1 / 3])
+def test_rounding_of_a_constant_column_is_no_spread(value):
+    found = moments_of(np.full((101, 1), value), 10)
+    assert found.std[0] == 0.0 and found.inverse_std[0] == 0.0
+
+
+def test_inverse_of_zero_is_zero():
+    np.testing.assert_array_equal(inverse(np.array([0.0, 2.0])), [0.0, 0.5])
+
+
+def test_standard_scaling(table):
+    scaling = choose_scaling(moments_of(table), "standard")
+    found = apply_scaling(table, scaling)
+    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.std(axis=0, ddof=1), 1.0)
+
+
+def test_global_scaling_keeps_the_columns_ratios(table):
+    scaling = choose_scaling(moments_of(table), "global")
+    found = apply_scaling(table, scaling)
+    ratio = found.std(axis=0) / table.std(axis=0)
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert np.mean(found.var(axis=0, ddof=1)) == pytest.approx(1.0)
+
+
+def test_no_scaling_only_centres(table):
+    found = apply_scaling(table, choose_scaling(moments_of(table), None))
+    np.testing.assert_allclose(found, table - table.mean(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_unit_rows_have_length_one_and_zero_rows_stay(make):
+    x = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]])
+    found = apply_scaling(make(x), choose_scaling(moments_of(make(x)), "unit"))
+    dense = found.toarray() if sp.issparse(found) else found
+    np.testing.assert_allclose(dense, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]])
+
+
+@pytest.mark.parametrize("kind", ["auto", "standard", "global", "unit", None])
+def test_sparse_stays_sparse_and_untouched(kind):
+    x = sp.csr_array(np.array([[1.0, 0.0], [0.0, 4.0], [2.0, 0.0]]))
+    before = x.toarray()
+    found = apply_scaling(x, choose_scaling(moments_of(x), kind))
+    assert sp.issparse(found)
+    np.testing.assert_array_equal(x.toarray(), before)
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e-3, 1e3, 1e30])
+@pytest.mark.parametrize("kind", ["auto", "standard", "global"])
+def test_units_of_the_view_do_not_matter(table, factor, kind):
+    plain = apply_scaling(table, choose_scaling(moments_of(table), kind))
+    scaled = table * factor
+    found = apply_scaling(scaled, choose_scaling(moments_of(scaled), kind))
+    np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-9)
+
+
+def test_suggestion_looks_at_shares():
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(0.3, size=(50, 6)) * 1.0
+    assert suggest(moments_of(counts)) == "unit"
+    assert suggest(moments_of(counts + 1.0)) == "standard"
+    assert suggest(moments_of(counts - 1.0)) == "standard"
+    assert suggest(moments_of(sp.csr_array(counts))) == "unit"
+    assert suggest(moments_of(counts * 1e9)) == "unit"
+
+
+def test_scaling_in_every_namespace(xp, table):
+    for kind in ("standard", "global", "unit", None):
+        scaling = choose_scaling(moments_of(table), kind)
+        found = apply_scaling(xp.asarray(table), scaling)
+        np.testing.assert_allclose(np.asarray(found), apply_scaling(table, scaling))
+
+
+def test_float32_stays_float32(table):
+    narrow = table.astype(np.float32)
+    for kind in ("standard", "global", "unit", None):
+        scaling = choose_scaling(moments_of(narrow, dtype=np.float32), kind)
+        assert apply_scaling(narrow, scaling).dtype == np.float32

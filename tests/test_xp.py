@@ -1,0 +1,97 @@
+"""The gaps in the array API, the same in every namespace."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manyview._xp import (
+    index_sum,
+    like,
+    matmul,
+    namespace,
+    row_norms,
+    smallest,
+    to_host,
+)
+
+
+@pytest.fixture
+def table():
+    return np.random.default_rng(0).normal(size=(12, 5))
+
+
+def test_namespace_of_sparse_and_dense(xp, table):
+    dense = xp.asarray(table)
+    assert namespace(sp.csr_array(table), dense) is namespace(dense)
+    assert namespace(sp.csr_array(table)) is namespace(table)
+
+
+def test_to_host_gives_numpy(xp, table):
+    found = to_host(xp.asarray(table))
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, table)
+
+
+def test_to_host_does_not_copy_numpy(table):
+    assert to_host(table) is table
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_like_keeps_the_dtype_and_takes_the_namespace(xp, table, dtype):
+    model = xp.asarray(table)
+    found = like(np.ones(3, dtype=dtype), model)
+    assert namespace(found) is namespace(model)
+    assert to_host(found).dtype == dtype
+    np.testing.assert_array_equal(to_host(like(found, table)), np.ones(3))
+
+
+def test_like_a_sparse_matrix_is_numpy(table):
+    assert type(like(table, sp.csr_array(table))) is np.ndarray
+
+
+def test_like_takes_a_read_only_array_without_a_warning(xp, table, recwarn):
+    table.flags.writeable = False
+    np.testing.assert_array_equal(to_host(like(table, xp.asarray(np.ones(1)))), table)
+    assert not recwarn.list
+
+
+def test_row_norms(xp, table):
+    expected = (table**2).sum(axis=1)
+    np.testing.assert_allclose(to_host(row_norms(xp.asarray(table))), expected)
+    np.testing.assert_allclose(row_norms(sp.csr_array(table)), expected)
+    np.testing.assert_allclose(row_norms(sp.csr_matrix(table)), expected)
+
+
+def test_matmul_of_sparse_is_dense(table):
+    found = matmul(sp.csr_array(table), table.T)
+    assert type(found) is np.ndarray
+    np.testing.assert_allclose(found, table @ table.T)
+
+
+def test_index_sum(xp, table):
+    index = np.array([0, 3, 3, 1, 0, 0, 3, 1, 1, 0, 3, 3])
+    expected = np.zeros((5, 5))
+    np.add.at(expected, index, table)
+    found = index_sum(xp.asarray(table), xp.asarray(index), 5)
+    assert namespace(found) is namespace(xp.asarray(table))
+    np.testing.assert_allclose(to_host(found), expected)
+
+
+def test_smallest_against_a_full_sort(xp, table):
+    for k in (1, 3, 5):
+        values, columns = smallest(xp.asarray(table), k)
+        order = np.argsort(table, axis=1)[:, :k]
+        np.testing.assert_array_equal(to_host(columns), order)
+        expected = np.take_along_axis(table, order, axis=1)
+        np.testing.assert_array_equal(to_host(values), expected)
+
+
+@given(st.integers(1, 8), st.integers(1, 8), st.integers(0, 99))
+def test_smallest_with_ties_gives_the_smallest_values(n, k, seed):
+    d = np.random.default_rng(seed).integers(0, 3, size=(n, 8)).astype(float)
+    values, columns = smallest(d, k)
+    np.testing.assert_array_equal(values, np.sort(d, axis=1)[:, :k])
+    np.testing.assert_array_equal(np.take_along_axis(d, columns, axis=1), values)
+    assert all(len(set(row)) == k for row in columns)
