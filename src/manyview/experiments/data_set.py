@@ -1,0 +1,125 @@
+"""What a run works on: a known or given data set, part of one, or generated rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..datasets import registry
+from ..datasets.npy_file import file_checksum
+from ..errors import InputError
+from ..views import Views
+
+ORDERS = ("file", "sorted", "shuffled")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set by name, in a form that can be written down.
+
+    Attributes
+    ----------
+    name : str
+        How tables call it.
+    source : str
+        Path or known name; for generated data its options as JSON.
+    kind : {"stored", "generated"}
+    drop_classes : tuple of int
+        Classes whose rows are left out.
+    first_classes : int or None
+        Keep this many classes, in the order of their labels.
+    """
+
+    name: str
+    source: str
+    kind: str = "stored"
+    drop_classes: tuple[int, ...] = ()
+    first_classes: int | None = None
+
+    @classmethod
+    def of(cls, source: str | Path) -> DataSet:
+        """The data set a user names: a known one or a file."""
+        entry = None if Path(source).exists() else registry.find(str(source))
+        name = entry.name if entry else Path(source).name.split(".")[0]
+        return cls(name, entry.name if entry else str(Path(source).absolute()))
+
+    @classmethod
+    def generated(cls, name: str, **options: Any) -> DataSet:
+        """Rows made by `make_views` with these options."""
+        return cls(name, json.dumps(options, sort_keys=True), kind="generated")
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> DataSet:
+        """The inverse of `to_json`."""
+        return cls(**fields | {"drop_classes": tuple(fields["drop_classes"])})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain fields."""
+        return asdict(self) | {"drop_classes": list(self.drop_classes)}
+
+    def path(self) -> Path | None:
+        """The file or folder behind a stored data set."""
+        if self.kind == "generated":
+            return None
+        given = Path(self.source)
+        entry = None if given.exists() else registry.find(self.source)
+        return registry.locate(entry) if entry else given
+
+    def checksum(self) -> str:
+        """Of the rows a run would see: the files and what is left out of them."""
+        path = self.path()
+        content = self.source if path is None else _checksum(path)
+        parts = [content, list(self.drop_classes), self.first_classes]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+    def load(self) -> Views:
+        """The rows, in the order of the file."""
+        from ..datasets import load, make_views
+
+        if self.kind == "generated":
+            return make_views(**json.loads(self.source))
+        views = load(self.source)
+        if not self.drop_classes and self.first_classes is None:
+            return views
+        if views.labels is None:
+            raise InputError(f"{self.name} has no classes to choose from.")
+        keep = ~np.isin(views.labels, self.drop_classes)
+        if self.first_classes is not None:
+            chosen = np.unique(views.labels)[: self.first_classes]
+            keep &= np.isin(views.labels, chosen)
+        return views[np.flatnonzero(keep)]
+
+
+def _checksum(path: Path) -> str:
+    """Of a file, or of all files of a data folder."""
+    if path.is_file():
+        return file_checksum(path)
+    parts = sorted(p for p in path.rglob("*") if p.is_file())
+    named = [(str(p.relative_to(path)), file_checksum(p)) for p in parts]
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
+
+
+def found() -> list[DataSet]:
+    """Every known data set whose file is there."""
+    there = (e for e in registry.known() if e.classes and registry.search(e))
+    return [DataSet(e.name, e.name) for e in there]
+
+
+def row_order(order: str, labels: Any, n_samples: int, seed: int) -> Any:
+    """Row numbers in the asked order; a shuffle is another one for every seed."""
+    if order == "file":
+        return np.arange(n_samples)
+    if order == "shuffled":
+        return np.random.default_rng([seed, 1]).permutation(n_samples)
+    if order != "sorted":
+        raise InputError(
+            f"order={order!r} is unknown; choose one of {', '.join(ORDERS)}."
+        )
+    if labels is None:
+        raise InputError("Rows without labels cannot be sorted by class.")
+    return np.argsort(labels, kind="stable")

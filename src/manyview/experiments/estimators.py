@@ -1,0 +1,42 @@
+"""From the name of a method in a run to an estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base import MultiViewClusterer
+from ..methods import all_methods, find_method
+
+# The method as its authors run it, beside the package's own default.
+PUBLISHED = "S2MVTC as published"
+ORACLE = "Best single view (oracle)"
+REFERENCE = "ConcatKMeans"
+
+
+def method_names() -> list[str]:
+    """Every method of the package by class name, the reference first."""
+    names = [m.name for m in all_methods()]
+    return sorted(names, key=lambda n: (n != REFERENCE, n.startswith("S2MVTC")))
+
+
+def build(
+    method: str, setting: dict[str, Any], n_clusters: int, seed: int, data: str
+) -> MultiViewClusterer:
+    """The estimator of a run.
+
+    `PUBLISHED` takes the paper's setting of the data set; for one that is not in
+    the paper, that of CCV.
+    """
+    if method == PUBLISHED:
+        return _published(data).set_params(
+            n_clusters=n_clusters, random_state=seed, **setting
+        )
+    estimator = find_method(method).estimator
+    return estimator(n_clusters, random_state=seed, **setting)
+
+
+def _published(data: str) -> Any:
+    from ..s2mvtc import PUBLISHED as PAPER
+    from ..s2mvtc import S2MVTC
+
+    return S2MVTC.as_published(data if data in PAPER else "CCV")
