@@ -1,1 +1,61 @@
-"""Large-scale multi-view clustering."""
+"""Large-scale multi-view clustering: several feature sets per object, one partition.
+
+>>> import numpy as np
+>>> from manyview import S2MVTC
+>>> rng = np.random.default_rng(0)
+>>> group = np.repeat([0.0, 5.0], 20)[:, None]
+>>> views = [group + rng.normal(size=(40, 3)), group + rng.normal(size=(40, 2))]
+>>> S2MVTC(n_clusters=2, random_state=0).fit(views).labels_.shape
+(40,)
+"""
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import ManyviewError, OrderWarning
+    from .methods import all_methods
+    from .s2mvtc import S2MVTC
+    from .views import Views
+
+__version__ = _version("manyview")
+
+# Where each public name lives; nothing is imported before it is used.
+_HOMES = {
+    "AnchorSpectral": "spectral",
+    "ManyviewError": "errors",
+    "OrderWarning": "errors",
+    "S2MVTC": "s2mvtc",
+    "Views": "views",
+    "all_methods": "methods",
+    "audit_order": "experiments.order_audit",
+    "choose_n_clusters": "selection",
+    "load": "model_file",
+}
+_PARTS = ("baselines", "checks", "datasets", "errors", "metrics", "plot")
+
+__all__ = [
+    "S2MVTC",
+    "AnchorSpectral",
+    "ManyviewError",
+    "OrderWarning",
+    "Views",
+    "__version__",
+    "all_methods",
+    "audit_order",
+    "choose_n_clusters",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f".{name}", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_PARTS])

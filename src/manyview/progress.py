@@ -7,9 +7,12 @@ mix their bars.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+PATIENCE = 2.0  # seconds of work before anything is shown
 
 Listener = Callable[[str, int, int], None]
 _listener: ContextVar[Listener | None] = ContextVar("manyview_progress", default=None)
@@ -43,19 +46,39 @@ def task(title: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def shown(wanted: bool) -> Iterator[None]:
-    """A progress bar on standard error, if wanted, for work over two seconds."""
-    if not wanted:
+def shown(wanted: bool, title: str = "Working") -> Iterator[None]:
+    """A progress bar on standard error, if wanted, for work over two seconds.
+
+    Where standard error is no terminal, one line with the title takes its place.
+    Inside another listener nothing is added: that one hears the work already.
+    """
+    if not wanted or _listener.get() is not None:
         yield
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bars:
-        task_id = bars.add_task("manyview")
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), *Progress.get_default_columns()[:3])
+    bars = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+    bar = bars.add_task(title, total=None)
 
-        def update(title: str, done: int, total: int) -> None:
-            bars.update(task_id, description=title, completed=done, total=total)
+    def update(step: str, done: int, total: int) -> None:
+        bars.update(bar, description=f"{title}: {step}", completed=done, total=total)
 
+    def begin() -> None:
+        if console.is_terminal:
+            bars.start()
+        else:
+            console.print(f"{title} …", markup=False, highlight=False)
+
+    timer = threading.Timer(PATIENCE, begin)
+    timer.daemon = True
+    timer.start()
+    try:
         with listen(update):
             yield
+    finally:
+        timer.cancel()
+        timer.join()
+        bars.stop()

@@ -1,0 +1,7 @@
+"""``python -m manyview``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

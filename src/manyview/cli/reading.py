@@ -1,0 +1,58 @@
+"""The options that say what to read, and reading it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..progress import shown
+
+if TYPE_CHECKING:
+    from ..views import Views
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="A data file, a folder, one file per view, or a known data set's name.",
+    ),
+]
+ViewNames = Annotated[
+    list[str] | None,
+    typer.Option("--view", metavar="NAME", help="A view to use; may be repeated."),
+]
+LabelSource = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        metavar="NAME",
+        help="Variable, column or file with the known classes; 'none' for no classes. "
+        "They are used for scores only.",
+    ),
+]
+
+
+def read_views(
+    files: list[str], names: list[str] | None = None, labels: str | None = None
+) -> Views:
+    """The views of one source, or of one file per view."""
+    from ..datasets import load
+
+    source = files[0] if len(files) == 1 else files
+    with shown(True, f"Reading {Path(files[0]).name}"):
+        return load(source, views=names or None, labels=choose_labels(labels))
+
+
+def choose_labels(labels: str | None) -> Any:
+    """The option as `load` takes it: a name, False or the labels themselves."""
+    if labels is None:
+        return None
+    if labels.lower() == "none":
+        return False
+    if Path(labels).expanduser().is_file():
+        from .label_files import read_labels
+
+        return read_labels(labels).labels
+    return labels

@@ -1,0 +1,93 @@
+"""Every method of the package in one list, and finding one by name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from .base import MultiViewClusterer, MultiviewTags
+from .errors import InputError
+
+
+class Method(NamedTuple):
+    """One estimator of the package.
+
+    Attributes
+    ----------
+    name : str
+        Name of the class, as the command line takes it.
+    estimator : type
+        The class; ``estimator(n_clusters=…)`` makes one.
+    summary : str
+        First line of its description.
+    citation : str
+        The paper it comes from.
+    tags : MultiviewTags
+        What it can do and depends on.
+    """
+
+    name: str
+    estimator: type[MultiViewClusterer]
+    summary: str
+    citation: str
+    tags: MultiviewTags
+
+
+def all_methods() -> list[Method]:
+    """Every estimator of the package, the package's own first.
+
+    Returns
+    -------
+    list of Method
+
+    Examples
+    --------
+    >>> from manyview import all_methods
+    >>> [method.name for method in all_methods()][0]
+    'S2MVTC'
+    """
+    return [_describe(estimator) for estimator in _estimators()]
+
+
+def find_method(name: str) -> Method:
+    """The method of this name; case and punctuation do not matter."""
+    methods = all_methods()
+    for method in methods:
+        if _plain(method.name) == _plain(name):
+            return method
+    names = [method.name for method in methods]
+    raise InputError(
+        f"There is no method named {name!r}. {suggest(name, names)}"
+        f"The methods are {', '.join(names)}."
+    )
+
+
+def suggest(name: str, known: list[str]) -> str:
+    """A question that names the nearest of the known names, or nothing."""
+    plain = {_plain(k): k for k in known}
+    near = difflib.get_close_matches(_plain(name), plain, n=2)
+    return f"Did you mean {' or '.join(plain[n] for n in near)}? " if near else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower().replace("²", "2"))
+
+
+def _estimators() -> Iterator[type[MultiViewClusterer]]:
+    from . import baselines
+
+    for module, name in (("s2mvtc", "S2MVTC"), ("spectral", "AnchorSpectral")):
+        if find_spec(f".{module}", __package__) is not None:
+            yield getattr(import_module(f".{module}", __package__), name)
+    for name in baselines.__all__:
+        yield getattr(baselines, name)
+
+
+def _describe(estimator: type[MultiViewClusterer]) -> Method:
+    tags = estimator().__sklearn_tags__().multiview or MultiviewTags()
+    summary = (estimator.__doc__ or "").strip().partition("\n")[0]
+    return Method(estimator.__name__, estimator, summary, estimator.citation, tags)
