@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.utils.estimator_checks import check_estimator
+
+from manyview.baselines import FMVACC
+from manyview.baselines.fmvacc import anchor_fit, update_anchors, update_graph
+from manyview.metrics import ari, clustering_scores
+
+
+def test_contract():
+    check_estimator(FMVACC())
+
+
+def test_finds_separate_groups(three_views):
+    views, labels = three_views
+    assert ari(labels, FMVACC(4, random_state=0).fit_predict(views)) > 0.9
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_row_order_does_not_matter(three_views, exact):
+    views = three_views[0]
+    order = np.random.default_rng(0).permutation(300)
+    model = FMVACC(6, anchors_per_cluster=2, exact=exact, random_state=3)
+    labels = model.fit_predict(views)
+    mixed = model.fit_predict([v[order] for v in views])
+    np.testing.assert_array_equal(labels[order], mixed)
+
+
+@pytest.mark.parametrize("beta", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("n_features", [4, 9])
+def test_objective_never_rises(beta, n_features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, n_features)) @ rng.normal(size=(n_features, n_features))
+    start = X[:6]
+    # With fewer features than anchors only the exact form descends.
+    objective = anchor_fit(X, start, beta, exact=n_features < 6).objective
+    assert len(objective) >= 10
+    assert (np.diff(objective) <= 1e-6 * abs(objective[0])).all()
+
+
+def test_objective_is_what_the_docstring_says():
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    fit = anchor_fit(X, X[:3], 0.5, exact=False)
+    value = ((X - fit.Z @ fit.A) ** 2).sum() + 0.5 * (fit.Z**2).sum()
+    np.testing.assert_allclose(fit.objective[-1], value)
+
+
+@pytest.mark.parametrize("n_features", [3, 8])
+def test_graph_step_solves_its_quadratic_program(n_features):
+    rng = np.random.default_rng(1)
+    X, beta = rng.normal(size=(5, n_features)), 0.3
+    A = rng.normal(size=(5, n_features))
+    if n_features == 8:
+        A = np.linalg.qr(A.T)[0].T
+    Z = update_graph(X @ A.T, A, beta, np.full((5, 5), 0.2), n_steps=2000)
+    for x, z in zip(X, Z, strict=True):
+        solved = minimize(
+            lambda w, x=x: ((x - w @ A) ** 2).sum() + beta * (w**2).sum(),
+            np.full(5, 0.2),
+            bounds=[(0, 1)] * 5,
+            constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+            tol=1e-12,
+        )
+        np.testing.assert_allclose(z, solved.x, atol=1e-4)
+
+
+def test_anchor_step_is_optimal_in_its_set():
+    rng = np.random.default_rng(2)
+    Z = rng.dirichlet(np.ones(3), size=40)
+    wide, narrow = rng.normal(size=(40, 6)), rng.normal(size=(40, 2))
+    A = update_anchors(wide, Z)
+    np.testing.assert_allclose(A @ A.T, np.eye(3), atol=1e-12)
+    best = ((wide - Z @ A) ** 2).sum()
+    for seed in range(20):
+        turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(6, 6)))[0][:3]
+        assert ((wide - Z @ turn) ** 2).sum() > best
+    expected = np.linalg.lstsq(Z, narrow, rcond=None)[0]
+    np.testing.assert_allclose(update_anchors(narrow, Z), expected)
+
+
+def test_first_view_is_the_reference(three_views):
+    model = FMVACC(4, anchors_per_cluster=2, random_state=0).fit(three_views[0])
+    assert model.matches_.shape == (3, 8)
+    np.testing.assert_array_equal(model.matches_[0], np.arange(8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lam", "accuracy", "nmi"), [(1.0, 0.1883, 0.1466), (1e4, 0.2122, 0.1631)]
+)
+def test_ccv_scores(load_npz, lam, accuracy, nmi):
+    """lam=1 is the default; lam=1e4 is the best of the grid when labels choose."""
+    views, labels = load_npz("CCV")
+    runs = [FMVACC(20, lam=lam, random_state=s).fit_predict(views) for s in range(5)]
+    scores = [clustering_scores(labels, found) for found in runs]
+    assert np.mean([s["ACC"] for s in scores]) == pytest.approx(accuracy, abs=0.02)
+    assert np.mean([s["NMI"] for s in scores]) == pytest.approx(nmi, abs=0.02)
