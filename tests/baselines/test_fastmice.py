@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from manyview.baselines import FastMICE
+from manyview.baselines.fastmice import (
+    draw_plan,
+    memberships,
+    neighbour_graph,
+    pool_centres,
+)
+from manyview.errors import InputError
+from manyview.metrics import ari, clustering_scores
+
+
+@pytest.mark.slow
+def test_contract():
+    check_estimator(FastMICE())
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_finds_separate_groups(three_views, metric):
+    views, labels = three_views
+    model = FastMICE(4, n_anchors=60, metric=metric, random_state=0)
+    assert ari(labels, model.fit_predict(views)) > 0.9
+
+
+def test_row_order_does_not_matter(three_views):
+    views = three_views[0]
+    order = np.random.default_rng(0).permutation(300)
+    model = FastMICE(6, n_members=5, n_anchors=60, random_state=3)
+    labels = model.fit_predict(views)
+    mixed = model.fit_predict([v[order] for v in views])
+    np.testing.assert_array_equal(labels[order], mixed)
+
+
+def test_standardised_labels_do_not_see_the_scale_of_a_feature(three_views):
+    views = three_views[0]
+    scaled = [v * 2.0 ** np.arange(v.shape[1]) for v in views]
+    model = FastMICE(4, n_members=4, n_anchors=40, standardise=True, random_state=0)
+    assert ari(model.fit_predict(views), model.fit_predict(scaled)) > 0.999
+
+
+def test_plan_stays_within_the_stated_ranges():
+    plans = [draw_plan([10, 3, 1], 5, np.random.default_rng(s)) for s in range(200)]
+    assert {p.n_clusters for p in plans} == set(range(5, 11))
+    assert {len(p.views) for p in plans} == {1, 2, 3}
+    for plan in plans:
+        assert len(set(plan.views)) == len(plan.views)
+        for v, features in zip(plan.views, plan.features, strict=True):
+            least, most = {0: (2, 8), 1: (1, 3), 2: (1, 1)}[int(v)]
+            assert least <= len(set(features)) == len(features) <= most
+
+
+def test_neighbour_weights_are_the_stated_gaussian():
+    rng = np.random.default_rng(0)
+    X, A = rng.normal(size=(40, 3)), rng.normal(size=(8, 3))
+    d = np.sqrt(((X[:, None] - A) ** 2).sum(axis=2))
+    kept = d <= np.sort(d, axis=1)[:, 2:3]
+    w = np.where(kept, np.exp(-(d**2) / (2 * d[kept].mean() ** 2)), 0)
+    w /= np.linalg.norm(w, axis=1, keepdims=True)
+    np.testing.assert_allclose(neighbour_graph(X, A, 3, "euclidean").toarray(), w)
+
+
+def test_cosine_weights_are_cosines():
+    X = np.array([[1.0, 0.0], [0.6, 0.8]])
+    B = neighbour_graph(X, np.array([[1.0, 0], [0, 1]]), 2, "cosine").toarray()
+    np.testing.assert_allclose(B, X, atol=1e-9)
+
+
+def test_a_row_far_from_all_anchors_keeps_its_weights():
+    X = np.vstack([np.zeros((50, 1)), [[1e4]]])
+    B = neighbour_graph(X, np.array([[0.0], [0.1]]), 2, "euclidean")
+    np.testing.assert_allclose(np.linalg.norm(B.toarray(), axis=1), 1)
+
+
+def test_anchors_outnumber_distinct_rows_without_a_warning(recwarn):
+    centres = pool_centres(np.ones((9, 2)), 4, np.random.default_rng(0))
+    np.testing.assert_array_equal(centres, 1)
+    assert not recwarn
+
+
+def test_memberships_are_one_hot_per_member_without_empty_columns():
+    B = memberships([np.array([0, 2, 2]), np.array([1, 0, 1])]).toarray()
+    np.testing.assert_array_equal(B, [[1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
+
+
+def test_unknown_metric_is_named(three_views):
+    with pytest.raises(InputError, match="metric='l1' is unknown"):
+        FastMICE(4, metric="l1").fit(three_views[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("standardise", "accuracy", "nmi"),
+    [
+        (False, (0.1853, 0.2012), (0.1415, 0.1535)),
+        (True, (0.2173, 0.2309), (0.1663, 0.1742)),
+    ],
+)
+def test_ccv_scores(load_npz, standardise, accuracy, nmi):
+    views, labels = load_npz("CCV")
+    runs = [
+        FastMICE(20, standardise=standardise, random_state=s).fit_predict(views)
+        for s in range(2)
+    ]
+    scores = [clustering_scores(labels, found) for found in runs]
+    for name, (low, high) in {"ACC": accuracy, "NMI": nmi}.items():
+        assert low - 0.02 < np.mean([s[name] for s in scores]) < high + 0.02
