@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.datasets import convert, load
+from manyview.datasets import convert, converting, load
 from manyview.datasets.converting import _whole_or_nothing
 from manyview.errors import FileError
 from manyview.views import Views
@@ -130,3 +130,20 @@ def test_an_old_folder_set_aside_by_a_killed_process_returns(tmp_path, views):
     with pytest.raises(RuntimeError), _whole_or_nothing(folder):
         raise RuntimeError("this attempt fails too")
     assert same(views, load(folder))
+
+
+def test_labels_and_files_that_do_not_stream(tmp_path, parts, monkeypatch):
+    np.save(tmp_path / "d.npy", parts[0])
+    folder = convert(tmp_path / "d.npy", tmp_path / "d", labels=parts[2])
+    np.testing.assert_array_equal(load(folder).labels, parts[2])
+    (tmp_path / "plain").mkdir()
+    np.save(tmp_path / "plain" / "a.npy", parts[1])
+    assert load(convert(tmp_path / "plain", tmp_path / "e")).names == ("a",)
+
+
+def test_processes_of_others_count_as_alive(monkeypatch):
+    def denied(pid, signal):
+        raise PermissionError
+
+    monkeypatch.setattr(converting.os, "kill", denied)
+    assert converting._is_alive(1)

@@ -91,3 +91,19 @@ def test_a_sparse_group_without_a_shape(tmp_path, read):
             file[f"X/{part}"] = np.zeros(2, int)
     with pytest.raises(FileError, match="does not say its shape"):
         read(tmp_path / "d.h5")
+
+
+def test_a_sparse_group_of_other_things(tmp_path, read):
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        for part in ("data", "indices", "indptr"):
+            file[f"X/{part}"] = np.zeros((2, 2))
+    with pytest.raises(FileError, match="no vectors of numbers"):
+        read(tmp_path / "d.h5")
+
+
+def test_a_sparse_group_with_its_shape_as_a_dataset(tmp_path, parts, read):
+    s = sp.csr_array(parts[0])
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        for part in ("data", "indices", "indptr", "shape"):
+            file[f"X/{part}"] = getattr(s, part)
+    np.testing.assert_array_equal(read(tmp_path / "d.h5").views[0].toarray(), parts[0])

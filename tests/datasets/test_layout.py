@@ -122,3 +122,20 @@ def test_whole_labels_become_integers_and_others_stay():
     assert tidy_labels(np.array([0.5, 2.0])).dtype == np.float64
     assert tidy_labels(np.array(["a", "b"])).dtype.kind == "U"
     assert np.isnan(tidy_labels(np.array([np.nan, 2.0]))[0])
+
+
+def test_long_listings_are_cut():
+    found = {
+        f"m{chr(97 + i)}{chr(97 + j)}": np.ones((2 + i, 3 + j))
+        for i in range(6)
+        for j in range(6)
+    }
+    with pytest.raises(FileError, match="and 6 more"):
+        arrange(found, Request())
+
+
+def test_matrices_without_labels_must_share_a_side(parts):
+    a, b, _ = parts
+    assert len(arrange({"image": a, "text": b}, Request()).views) == 2
+    turned = arrange({"image": a.T, "text": b.T}, Request())
+    assert [v.shape for v in turned.views] == [a.shape, b.shape]

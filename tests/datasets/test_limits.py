@@ -1,6 +1,7 @@
 import pytest
 
 from manyview.datasets.limits import (
+    limit_address_space,
     parse_size,
     physical_memory,
     require_room,
@@ -45,3 +46,16 @@ def test_sizes_are_shown_for_people():
         "1.5 kB",
         "2 GB",
     ]
+
+
+def test_the_cap_counts_from_the_present_size_and_can_be_lifted(monkeypatch):
+    resource = pytest.importorskip("resource")
+    caps = []
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, pair: caps.append(pair))
+    limit_address_space(10**9)
+    limit_address_space(10**6)
+    limit_address_space(None)
+    assert len(caps) in (0, 3)  # only Linux tells a process its size
+    if caps:
+        assert caps[0][0] - caps[1][0] == pytest.approx(10**9 - 10**6, abs=10**7)
+        assert caps[2][0] == caps[2][1]

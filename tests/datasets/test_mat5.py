@@ -80,3 +80,17 @@ def test_an_all_zero_file_is_refused(tmp_path, read):
     path.write_bytes(bytes(4096))
     with pytest.raises(FileError, match="no format we can read"):
         read(path)
+
+
+def test_three_axes_and_nested_cells_are_not_read(tmp_path, read):
+    path = tmp_path / "d.mat"
+    scipy.io.savemat(path, {"T": np.ones((2, 2, 2)), "C": cell(cell(np.eye(2)))})
+    with pytest.raises(FileError, match=r"Not read: T \(double without.*C \(cell"):
+        read(path)
+
+
+def test_uncompressed_files_are_measured_too(tmp_path, read):
+    path = tmp_path / "d.mat"
+    scipy.io.savemat(path, {"X": np.ones((200, 100))})
+    with pytest.raises(ResourceError, match="limit of 100 kB"):
+        read(path, memory_limit=100_000)

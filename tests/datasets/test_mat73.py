@@ -79,3 +79,30 @@ def test_sparse_indices_outside_the_matrix(tmp_path, read):
         group["jc"] = np.array([0, 1, 2], np.uint64)
     with pytest.raises(FileError, match="could not be read"):
         read(path)
+
+
+def test_what_is_no_plain_matrix_is_skipped(tmp_path, parts, read):
+    a, b, y = parts
+    with h5py.File(tmp_path / "d.mat", "w") as file:
+        put(file, "X1", a)
+        put(file, "X2", b)
+        put(file, "y", y[:, None].astype(float))
+        put(file, "X3", np.ones((2, 3, 4)))
+        put(file, "X4", np.zeros(2, np.uint64)).attrs["MATLAB_empty"] = np.uint8(1)
+        put(file, "C", a, "cell")
+        file["nobody"] = np.eye(3)
+    assert_parts(read(tmp_path / "d.mat"), parts)
+
+
+def test_sparse_matrices_without_entries_or_pointers(tmp_path, read):
+    with h5py.File(tmp_path / "d.mat", "w") as file:
+        group = file.create_group("X")
+        group.attrs["MATLAB_class"] = np.bytes_("double")
+        group.attrs["MATLAB_sparse"] = np.uint64(5)
+        group["jc"] = np.zeros(4, np.uint64)
+    empty = read(tmp_path / "d.mat").views[0]
+    assert empty.shape == (5, 3) and empty.nnz == 0
+    with h5py.File(tmp_path / "d.mat", "r+") as file:
+        del file["X/jc"]
+    with pytest.raises(FileError, match="no column pointers"):
+        read(tmp_path / "d.mat")

@@ -102,3 +102,13 @@ def test_members_with_paths_are_only_names(tmp_path, parts, read):
     np.testing.assert_array_equal(raw.views[0], parts[0])
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.npy", "d.npz"]
     assert not (tmp_path.parent.parent / "evil.npy").exists()
+
+
+def test_complex_numbers_cubes_and_strange_shapes(tmp_path, read):
+    path = tmp_path / "d.npz"
+    np.savez(path, X=np.eye(3) * 1j, T=np.ones((2, 2, 2)))
+    with pytest.raises(FileError, match=r"X \(dtype complex128\), T \(shape"):
+        read(path)
+    np.savez(path, a_data=[1.0], a_indices=[0], a_indptr=[0, 1], a_shape=[1.5, 2])
+    with pytest.raises(FileError, match="not two whole numbers"):
+        read(path)

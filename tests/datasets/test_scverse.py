@@ -112,3 +112,40 @@ def test_categories_that_do_not_fit(h5ad, read):
         file["obs/cell_type/codes"][0] = 77
     with pytest.raises(FileError, match="categories of column 'cell_type'"):
         read(h5ad)
+
+
+def test_missing_classes_are_empty_text(h5ad, read):
+    with h5py.File(h5ad, "r+") as file:
+        file["obs/cell_type/codes"][0] = -1
+        group = file.create_group("obs/dose")
+        group["values"], group["mask"] = np.arange(12), np.arange(12) == 5
+        plain = file.create_group("obs/level")
+        plain["values"], plain["mask"] = np.arange(12), np.zeros(12, bool)
+        file["obs/word"] = [f"w{i}" for i in range(12)]
+        file.create_group("obs/odd")
+    assert read(h5ad).labels[0] == ""
+    assert read(h5ad, labels="dose").labels.tolist()[4:7] == ["4", "", "6"]
+    assert read(h5ad, labels="level").labels.dtype == np.int64
+    assert read(h5ad, labels="word").labels[3] == "w3"
+    assert read(h5ad, labels=False).labels is None
+    with pytest.raises(FileError, match="'odd' of obs is of a kind"):
+        read(h5ad, labels="odd")
+
+
+def test_a_table_without_an_index(h5ad, read):
+    with h5py.File(h5ad, "r+") as file:
+        del file["obs"]
+        file["obs"] = np.arange(12)
+    with pytest.raises(FileError, match="has no index"):
+        read(h5ad)
+
+
+def test_full_modalities_are_not_copied(tmp_path, parts, read):
+    a, b, _ = parts
+    rows = [f"c{i}" for i in range(12)]
+    with mudata.set_options(pull_on_update=False):
+        data = mudata.MuData({"x": make_anndata(a, rows), "y": make_anndata(b, rows)})
+        data.write(tmp_path / "d.h5mu")
+    raw = read(tmp_path / "d.h5mu")
+    assert raw.present is None and raw.labels is None
+    np.testing.assert_array_equal(raw.views[1], b)

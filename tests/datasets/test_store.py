@@ -174,3 +174,23 @@ def test_no_block_is_larger_than_its_share(tmp_path, monkeypatch):
     write_store(RawData([Lazy()], ["x"]), tmp_path)
     assert asked == [10] * 9 + [5]
     assert open_store(tmp_path).views[0][94, 0] == 90
+
+
+def test_labels_and_names_of_another_kind(folder):
+    labels = np.load(folder / "labels.npy")
+    np.save(folder / "labels.npy", labels.astype("c16"))
+    with pytest.raises(FileError, match=r"labels\.npy holds complex128"):
+        open_store(folder, verify=False)
+    np.save(folder / "labels.npy", labels)
+    (folder / "row_names.json").write_text("[1, 2]")
+    with pytest.raises(FileError, match="no list of names"):
+        open_store(folder, verify=False)
+    np.save(folder / "view2.data.npy", np.ones((2, 2)))
+    with pytest.raises(FileError, match=r"view2\.data\.npy does not have the shape"):
+        open_store(folder, verify=False)
+
+
+def test_a_meta_of_absurd_size(folder, monkeypatch):
+    monkeypatch.setattr(store, "MAX_META", 10)
+    with pytest.raises(FileError, match="larger than any real one"):
+        open_store(folder)

@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,21 @@ def test_a_file_of_labels_alone(tmp_path, read):
     pytest.importorskip("pyarrow")
     raw = read(write(tmp_path / "labels.csv", "kind\ncat\ndog\n"))
     assert raw.views == [] and raw.labels.tolist() == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("name", [*ENGINES, None])
+def test_the_engine_can_be_loaded_ahead(monkeypatch, name):
+    use(name, monkeypatch)
+    table.warm_up()
+    assert name is None or name in sys.modules
+
+
+def test_the_first_installed_library_is_used(monkeypatch):
+    monkeypatch.setattr(table, "_ENGINES", ("no_such_library", "numpy"))
+    assert table._engine() == "numpy"
+
+
+def test_repeated_text_is_no_row_name(tmp_path, read, text_engine):
+    path = write(tmp_path / "v.csv", "kind,a,b\ncat,1,2\ncat,2,3\n")
+    with pytest.raises(FileError, match="not numeric: kind"):
+        read(path)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from manyview.datasets import load
+from manyview.datasets import load, zarr_store
 from manyview.errors import DependencyError, FileError
 
 from .conftest import assert_parts
@@ -44,3 +44,13 @@ def test_without_the_package(store, read, monkeypatch):
 def test_a_plain_folder_is_no_store(tmp_path, read):
     with pytest.raises(FileError, match="holds no data set"):
         read(tmp_path)
+
+
+def test_text_and_cubes_are_skipped(tmp_path, parts, read, monkeypatch):
+    group = zarr.open_group(str(tmp_path / "d.zarr"), mode="w")
+    group.create_array("X", data=parts[0])
+    group.create_array("cube", data=np.ones((2, 2, 2)))
+    np.testing.assert_array_equal(read(tmp_path / "d.zarr").views[0], parts[0])
+    monkeypatch.setattr(zarr_store, "MAX_ARRAYS", 0)
+    with pytest.raises(FileError, match="more than 0 arrays"):
+        read(tmp_path / "d.zarr")

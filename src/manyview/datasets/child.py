@@ -23,7 +23,6 @@ from .reading import out_of_memory, read_file, require_views_fit
 from .store import write_store
 from .table import warm_up
 
-CRASH = "crash"  # in place of the name of an error; the message is the exit status
 # Beyond the data itself: one conversion (transpose, CSC to CSR) and buffers.
 _WORK_COPIES = 2
 _WORK_BYTES = 256 * 2**20
@@ -33,11 +32,7 @@ def main() -> None:
     """Answer jobs until the parent closes the pipe."""
     replies = _take_stdout()
     for line in sys.stdin:
-        job = json.loads(line)
-        # A forked copy costs milliseconds to replace when it crashes, a new
-        # interpreter a second; elsewhere than on Linux forking is not safe.
-        reply = _serve_in_fork(job) if sys.platform == "linux" else serve(job)
-        replies.write(json.dumps(reply) + "\n")
+        replies.write(json.dumps(serve(json.loads(line))) + "\n")
         replies.flush()
 
 
@@ -77,29 +72,6 @@ def serve(job: dict[str, Any]) -> dict[str, str | None]:
     return {"error": None, "message": None}
 
 
-def _serve_in_fork(job: dict[str, Any]) -> dict[str, str | None]:
-    """Do one job in a copy of this process; a crash of it is an answer too."""
-    try:
-        _import_parser(Path(job["path"]))  # here, so that every copy has it
-    except (ManyviewError, OSError):
-        pass  # the copy meets the same error and reports it
-    source, sink = os.pipe()
-    copy = os.fork()
-    if copy == 0:
-        os.close(source)
-        with os.fdopen(sink, "w", encoding="utf-8") as answer:
-            answer.write(json.dumps(serve(job)))
-        os._exit(0)
-    os.close(sink)
-    with os.fdopen(source, encoding="utf-8", errors="replace") as answer:
-        text = answer.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
-    if status != 0:
-        return {"error": CRASH, "message": str(status)}
-    reply: dict[str, str | None] = json.loads(text)
-    return reply
-
-
 def _import_parser(path: Path) -> None:
     kind = formats.sniff(path)
     formats.reader(kind)
@@ -111,6 +83,7 @@ def _import_parser(path: Path) -> None:
 
 def _prepare(path: Path, request: Request, time_limit: float) -> None:
     """Load the parser first: the limits count from the size we have then."""
+    limit_address_space(None)
     _import_parser(path)
     limit_address_space(_WORK_COPIES * request.memory_limit + _WORK_BYTES)
     _limit_processor_time(time_limit)

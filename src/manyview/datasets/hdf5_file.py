@@ -101,7 +101,8 @@ def read_sparse(group: Any, limit: int) -> Any:
     parts = [group[k] for k in ("data", "indices", "indptr")]
     if not all(is_numeric(p) and len(p.shape) == 1 for p in parts):
         raise FileError(
-            f"The sparse matrix {group.name} has parts that are no vectors."
+            f"The sparse matrix {clean_name(group.name)} has parts that are no vectors "
+            "of numbers. The file is damaged; write it again."
         )
     shape = _sparse_shape(group)
     size = sum(int(p.shape[0]) * int(p.dtype.itemsize) for p in parts)

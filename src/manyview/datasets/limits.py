@@ -59,15 +59,19 @@ def show_size(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
-def limit_address_space(n_bytes: int) -> None:
-    """Cap this process at its present size plus `n_bytes`, where the system can."""
+def limit_address_space(n_bytes: int | None) -> None:
+    """Cap this process at its present size plus `n_bytes`, where the system can.
+
+    None lifts an earlier cap.
+    """
     try:
         import resource
 
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except (ImportError, OSError):
         return  # the checks before allocation and the time limit still hold
-    cap = pages * resource.getpagesize() + n_bytes
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    cap = cap if hard == resource.RLIM_INFINITY else min(cap, hard)
+    cap = hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if n_bytes is not None:
+        cap = pages * resource.getpagesize() + n_bytes
+        cap = cap if hard == resource.RLIM_INFINITY else min(cap, hard)
     resource.setrlimit(resource.RLIMIT_AS, (cap, hard))

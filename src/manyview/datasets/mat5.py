@@ -16,7 +16,6 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from ..errors import FileError
 from .layout import arrange
 from .limits import require_room
 from .raw import RawData, Request
@@ -67,16 +66,8 @@ def _unpacked_size(path: Path, limit: int) -> int:
     """Bytes of all elements after decompression, without keeping any of them."""
     total = 0
     with path.open("rb") as file:
-        header = file.read(128)
-        order = {b"IM": "<", b"MI": ">"}.get(header[126:128])
-        if len(header) < 128 or order is None:
-            raise FileError(
-                f"{path.name} is no MATLAB v5 or v7.3 file: its first 128 bytes are "
-                "not such a header. Save it again with save -v7 or -v7.3."
-            )
-        while tag := file.read(8):
-            if len(tag) < 8:
-                break
+        order = "<" if file.read(128)[126:128] == b"IM" else ">"
+        while len(tag := file.read(8)) == 8:
             kind, size = struct.unpack(order + "II", tag)
             if kind == _COMPRESSED:
                 total += _inflated_size(file, size, limit - total)

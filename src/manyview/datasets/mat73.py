@@ -14,7 +14,7 @@ from ..errors import FileError
 from .hdf5_file import is_numeric
 from .layout import arrange
 from .limits import require_room
-from .raw import RawData, Request, transpose
+from .raw import RawData, Request, clean_name, transpose
 
 _NUMERIC = {
     "double", "single", "logical",
@@ -82,7 +82,10 @@ def _cell(file: Any, cell: Any, limit: int) -> Any:
 
 def _sparse(group: Any, limit: int) -> Any:
     if "jc" not in group:
-        raise FileError(f"The sparse matrix {group.name} has no column pointers (jc).")
+        raise FileError(
+            f"The sparse matrix {clean_name(group.name)} has no column pointers (jc). "
+            "The file is damaged; write it again."
+        )
     n_rows = int(group.attrs["MATLAB_sparse"])
     indptr = group["jc"]
     parts = [group[k] for k in ("data", "ir") if k in group]  # none: all zero

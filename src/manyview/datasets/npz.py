@@ -75,7 +75,10 @@ def _join_sparse(arrays: dict[str, NDArray]) -> dict[str, Any]:
 def _sparse(parts: list[NDArray], kind: NDArray | None) -> Any:
     *compressed, shape = parts
     if shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise FileError("A sparse view has a shape that is not two whole numbers.")
+        raise FileError(
+            "A sparse view has a shape that is not two whole numbers. Write its shape "
+            "as an integer array of two."
+        )
     columns = kind is not None and kind.astype(str).item() == "csc"
     make = sp.csc_array if columns else sp.csr_array
     matrix = make(tuple(compressed), shape=(int(shape[0]), int(shape[1])))

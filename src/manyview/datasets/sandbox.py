@@ -23,7 +23,6 @@ from typing import Any
 
 from .. import errors
 from ..errors import FileError
-from .child import CRASH
 from .raw import RawData, Request
 from .store import open_store
 
@@ -89,9 +88,6 @@ class Sandbox:
         except BaseException:  # Ctrl-C included: never leave a child behind
             self._stop()
             raise
-        if reply["error"] == CRASH:
-            self.n_deaths += 1
-            raise _crash(path, int(reply["message"]))
         if reply["error"] is not None:
             kind = reply["error"] if reply["error"] in _REPLY_ERRORS else "FileError"
             raise getattr(errors, kind)(reply["message"])
@@ -156,11 +152,7 @@ class Sandbox:
         child, self._child = self._child, None
         if child is None:
             return
-        if hasattr(os, "killpg"):  # the copy at work goes with it
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-        else:
-            child.kill()
+        child.kill()
         child.wait()
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:

@@ -228,12 +228,22 @@ def _read_column(node: Any, name: str) -> NDArray:
         codes = np.asarray(node["codes"][:]).astype(np.int64)
         words = read_strings(node["categories"])
         if codes.max(initial=-1) >= len(words) or codes.min(initial=0) < -1:
-            raise FileError(f"The categories of column {name!r} do not fit its codes.")
+            raise FileError(
+                f"The categories of column {name!r} do not fit its codes. The file is "
+                "damaged; write it again."
+            )
         return np.append(words, "")[codes]
-    if hasattr(node, "keys") and "values" in node:
-        return tidy_labels(np.asarray(node["values"][:]))
+    if hasattr(node, "keys") and {"values", "mask"} <= set(node.keys()):
+        values, unknown = np.asarray(node["values"][:]), node["mask"][:].astype(bool)
+        # As among categories, an unknown class is the empty text.
+        if unknown.any():
+            return np.where(unknown, "", values.astype(str))
+        return tidy_labels(values)
     if is_numeric(node):
         return tidy_labels(np.asarray(node[:]).ravel())
     if hasattr(node, "shape"):
         return read_strings(node)
-    raise FileError(f"Column {name!r} of obs is of a kind that cannot be labels.")
+    raise FileError(
+        f"Column {name!r} of obs is of a kind that cannot be labels. Name one of "
+        "numbers, text or categories with labels= (--labels)."
+    )
