@@ -92,6 +92,7 @@ def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Matrix:
     rows = rows[: ROWS_PER_ANCHOR * n_anchors]
     if n_anchors >= rows.shape[0]:
         return dense(rows)
+    rows = coarse(rows)
     # Anchors need to cover the data, not to converge: a few Lloyd steps do.
     search = KMeans(
         n_anchors, n_init=1, max_iter=KMEANS_STEPS, random_state=seed, tol=0.0
@@ -100,6 +101,18 @@ def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Matrix:
         # Fewer distinct rows than anchors is fine: the same anchor twice.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(search.fit(rows).cluster_centers_, dtype=np.float64)
+
+
+def coarse(rows: Array) -> Array:
+    """Rows rounded to 24 binary digits.
+
+    k-means++ meets exact ties (either of two rows that are each other's nearest),
+    and the rounding of other sums must not be what breaks them.
+    """
+    if sp.issparse(rows):
+        return sp.csr_array((coarse(rows.data), rows.indices, rows.indptr), rows.shape)
+    mantissa, exponent = np.frexp(rows)
+    return np.ldexp(np.rint(mantissa * 2.0**24) / 2.0**24, exponent)
 
 
 def dense(rows: Array) -> Matrix:

@@ -237,6 +237,19 @@ def check_number(value: Any, name: str, least: float = 0.0) -> None:
         raise InputError(f"{name} must be finite and at least {least:g}; got {value}.")
 
 
+def check_dtype(value: Any, name: str = "dtype") -> None:
+    """`value` must be None, float32 or float64."""
+    try:
+        known = value is None or np.dtype(value) in (np.float32, np.float64)
+    except TypeError:
+        known = False
+    if not known:
+        raise InputError(
+            f"{name}={value!r} is no dtype to compute in. Give 'float32', 'float64', "
+            "or None to follow the data."
+        )
+
+
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     """`value` must be one of the named choices."""
     if not any(value is c or (isinstance(c, str) and value == c) for c in choices):

@@ -35,6 +35,7 @@ from .base import (
     MultiViewClusterer,
     check_choice,
     check_count,
+    check_dtype,
     check_number,
     check_rows,
     child_seed,
@@ -262,9 +263,11 @@ class S2MVTC(MultiViewClusterer):
         check_choice(self.scaling, "scaling", kinds)
         if isinstance(self.anchors, str):
             check_choice(self.anchors, "anchors", ("kmeans", "random"))
-        for name in ("n_anchors", "n_low", "max_iter", "n_init"):
+        for name in ("n_anchors", "n_components", "n_low", "max_iter", "n_init"):
             check_count(getattr(self, name), name)
-        check_count(self.n_components, "n_components", least=2)
+        if self.block_rows is not None:
+            check_count(self.block_rows, "block_rows")
+        check_dtype(self.dtype)
         for name in ("lam", "beta", "smoothing_growth", "rank_tol"):
             check_number(getattr(self, name), name)
         if self.min_duration is not None:
