@@ -8,6 +8,7 @@ from manyview.anchors import (
     Kernel,
     anchor_count,
     choose_anchors,
+    coarse,
     features,
     kmeans_anchors,
     make_kernels,
@@ -204,3 +205,22 @@ def test_kmeans_anchors_of_sparse_rows_equal_those_of_dense_ones():
     rows = rng.random((80, 5)) * (rng.random((80, 5)) < 0.4)
     dense = kmeans_anchors(rows, 6, 0)
     np.testing.assert_allclose(kmeans_anchors(sp.csr_array(rows), 6, 0), dense)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1.0, 1e300])
+def test_coarse_rows_do_not_see_the_last_bits(factor):
+    rng = np.random.default_rng(13)
+    rows = rng.normal(size=(50, 4)) * factor
+    noisy = rows * (1 + 1e-15 * rng.normal(size=(50, 4)))
+    assert (noisy != rows).any()
+    np.testing.assert_array_equal(coarse(noisy), coarse(rows))
+    np.testing.assert_allclose(coarse(rows), rows, rtol=2.0**-24)
+
+
+def test_anchors_do_not_feel_rounding_where_rows_tie():
+    # Many anchors: k-means++ must choose between rows that are mutual neighbours.
+    rng = np.random.default_rng(14)
+    rows = rng.normal(size=(300, 6))
+    noisy = rows + 1e-15 * rng.normal(size=rows.shape)
+    first, second = kmeans_anchors(rows, 150, 0), kmeans_anchors(noisy, 150, 0)
+    np.testing.assert_array_equal(first, second)
