@@ -29,7 +29,7 @@ _HOMES = {
     "S2MVTC": "s2mvtc",
     "Views": "views",
     "all_methods": "methods",
-    "audit_order": "experiments.order_audit",
+    "audit_order": "experiments.audit",
     "choose_n_clusters": "selection",
     "load": "model_file",
 }

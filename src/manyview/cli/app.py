@@ -6,13 +6,22 @@ from typing import Annotated
 
 import typer
 
-from . import data, fitting, scoring, start
+from . import auditing, data, experiments, fitting, scoring, start
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {
     "Start": (start.demo,),
     "Cluster": (fitting.fit, scoring.score, fitting.methods),
     "Data": (data.info, data.convert, data.datasets),
+    "Experiments": (
+        experiments.compare,
+        experiments.ablation,
+        experiments.sensitivity,
+        experiments.process,
+        experiments.scaling,
+        experiments.reproduce,
+        auditing.audit,
+    ),
 }
 
 app = typer.Typer(

@@ -28,14 +28,14 @@ def build(
     the paper, that of CCV.
     """
     if method == PUBLISHED:
-        return _published(data).set_params(
-            n_clusters=n_clusters, random_state=seed, **setting
-        )
+        model = _published(data)
+        model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
+        return model
     estimator = find_method(method).estimator
     return estimator(n_clusters, random_state=seed, **setting)
 
 
-def _published(data: str) -> Any:
+def _published(data: str) -> MultiViewClusterer:
     from ..s2mvtc import PUBLISHED as PAPER
     from ..s2mvtc import S2MVTC
 

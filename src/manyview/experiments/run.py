@@ -104,7 +104,7 @@ def group(runs: Iterable[Run]) -> list[Task]:
     groups: dict[str, list[Run]] = {}
     for r in runs:
         shared = r.extras.get("share")
-        what = [r.data.to_json(), r.order, r.method]
-        what += [r.seed, r.extras] if shared else [r.setting, r.extras]
+        own = r.seed if shared else r.setting
+        what = [r.data.to_json(), r.order, r.method, r.extras, own]
         groups.setdefault(json.dumps(what, sort_keys=True), []).append(r)
     return [Task(tuple({r.key: r for r in g}.values())) for g in groups.values()]

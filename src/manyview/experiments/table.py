@@ -61,16 +61,14 @@ class Table:
     def to_latex(self) -> str:
         """A booktabs tabular in a table environment."""
         marks = {BEST: r"\textbf{{{}}}", SECOND: r"\underline{{{}}}", None: "{}"}
-        rows = [
-            [marks[c.mark].format(tex(c.text)) for c in row] for row in self.rows
-        ]
+        rows = [[marks[c.mark].format(tex(c.text)) for c in row] for row in self.rows]
         body = "\n".join(" & ".join(cells) + r" \\" for cells in rows)
-        notes = " ".join(tex(n) for n in self.notes)
+        caption = " ".join(map(tex, [self.caption, *self.notes]))
         return (
             "\\begin{table}\n\\centering\n"
             f"\\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}\n\\toprule\n"
             f"{' & '.join(map(tex, self.columns))} \\\\\n\\midrule\n{body}\n"
-            f"\\bottomrule\n\\end{{tabular}}\n\\caption{{{tex(self.caption)} {notes}}}\n"
+            f"\\bottomrule\n\\end{{tabular}}\n\\caption{{{caption}}}\n"
             "\\end{table}\n"
         )
 
@@ -107,7 +105,9 @@ def tex(text: str) -> str:
     return "".join(_TEX.get(c, c) for c in text)
 
 
-def mark_best(values: Sequence[float | None], *, lowest: bool = False) -> list[str | None]:
+def mark_best(
+    values: Sequence[float | None], *, lowest: bool = False
+) -> list[str | None]:
     """Best and second best of a column; equal values share a place."""
     sign = 1 if lowest else -1
     places = sorted({sign * round(v, 6) for v in values if v is not None})

@@ -1,0 +1,125 @@
+"""The learning process: the paper's Figure 4.
+
+t-SNE of every view's embedding and of the consensus through the rounds, before
+(B_v) and after (Y_v) smoothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..metrics import accuracy
+from ..plot import COLOURS, MARKERS, flatten
+from .compare import IN_WORDS
+from .data_set import DataSet
+from .estimators import PUBLISHED
+from .figures import new_figure
+from .results import Results
+from .run import Record, Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 1500
+SHOWN_ROUNDS = (1, 2, 4, 7)
+
+
+def runs(
+    data: Iterable[DataSet],
+    *,
+    order: str = "file",
+    seed: int = 0,
+    n_rows: int = MOST_ROWS,
+    method: str = PUBLISHED,
+) -> list[Run]:
+    """One traced fit per data set."""
+    return [Run(d, order, method, {}, seed, {"trace": n_rows}) for d in data]
+
+
+def save_trace(path: Path, model: Any, traced: Any, rows: Any) -> None:
+    """Keep the traced arrays of a fit: one entry per round and matrix."""
+    arrays: dict[str, Any] = {
+        f"round{t + 1}_{name}": np.asarray(values, dtype=np.float32)
+        for t, matrices in enumerate(model.trace_)
+        for name, values in matrices.items()
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.npz")
+    np.savez_compressed(part, rows=rows[traced], found=model.labels_[traced], **arrays)
+    part.replace(path)
+
+
+def figures(
+    records: Iterable[Record], results: Results, data: Iterable[DataSet]
+) -> dict[str, Figure]:
+    """One figure per traced run, by name."""
+    sets = {d.name: d for d in data}
+    out = {}
+    for r in records:
+        path = results.folder / "arrays" / f"{r['key']}.npz"
+        if r["status"] != "ok" or not path.exists():
+            continue
+        labels = sets[r["data"]].load().labels
+        with np.load(path, allow_pickle=False) as trace:
+            classes = None if labels is None else labels[trace["rows"]]
+            out[f"process-{r['data']}-{r['order']}"] = _draw(r, trace, classes)
+    return out
+
+
+def _draw(record: Record, trace: Any, classes: Any) -> Figure:
+    """Rows of panels are rounds, columns B_v and Y_v of every view and B_bar."""
+    n_rounds = max(int(n.split("_")[0][5:]) for n in trace.files if "_" in n)
+    rounds = [t for t in SHOWN_ROUNDS if t < n_rounds] + [n_rounds]
+    names = [n.split("_", 1)[1] for n in trace.files if n.startswith("round1_")]
+    views = sorted(int(n[1:]) for n in names if n[0] == "B" and n[1:].isdigit())
+    columns = [f"{k}{v}" for v in views for k in "BY" if f"{k}{v}" in names]
+    columns.append("B_bar")
+    title = (
+        f"{record['data']}, {IN_WORDS[record['order']]}, seed {record['seed']}, "
+        f"{record['method']}: {len(trace['rows'])} rows by t-SNE through the rounds"
+    )
+    figure = new_figure(2.1 * len(columns), 2.25 * len(rounds) + 0.9, title)
+    axes = figure.subplots(len(rounds), len(columns), squeeze=False)
+    for line, t in zip(axes, rounds, strict=True):
+        for axis, column in zip(line, columns, strict=True):
+            _panel(axis, trace[f"round{t}_{column}"], classes)
+            if t == rounds[0]:
+                axis.set_title(_in_words(column), fontsize=9)
+        line[0].set_ylabel(f"round {t}", fontsize=10)
+    figure.supxlabel(_caption(trace["found"], classes), fontsize=9)
+    return figure
+
+
+def _in_words(column: str) -> str:
+    if column == "B_bar":
+        return "consensus"
+    kind = "before smoothing" if column[0] == "B" else "after smoothing"
+    return f"view {int(column[1:]) + 1}\n{kind}"
+
+
+def _caption(found: Any, classes: Any) -> str:
+    if classes is None:
+        return "No classes are known; one colour for all rows."
+    return (
+        "Colour and marker: known class. At the end the clusters reach ACC "
+        f"{accuracy(classes, found):.3f} on these rows. Axes have no unit."
+    )
+
+
+def _panel(axis: Axes, embedding: Any, classes: Any) -> None:
+    points = flatten(np.asarray(embedding, dtype=np.float64)).points
+    groups = np.zeros(len(points)) if classes is None else classes
+    for i, name in enumerate(np.unique(groups)):
+        mine = points[groups == name]
+        axis.scatter(
+            mine[:, 0], mine[:, 1], s=5, linewidths=0, alpha=0.75,
+            c=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[(i // len(COLOURS)) % len(MARKERS)],
+        )  # fmt: skip
+    axis.set(xticks=[], yticks=[])

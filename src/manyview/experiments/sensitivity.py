@@ -1,0 +1,183 @@
+"""How the scores move with the settings: the two surfaces of the paper's Figure 3.
+
+Cells of one surface share the drawn rows, the anchors, the features and, where
+lam is the same, the factor; only the rounds and the clustering are done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import ridge
+from ..anchors import anchor_count, choose_anchors, make_kernels
+from ..assign import correlation_kmeans
+from ..base import child_seed, generator
+from ..draw import draw
+from ..engine import open_engine
+from ..features import Features, fit_features
+from ..rounds import Weights, principal_start, run_rounds, start_step
+from ..scaling import choose_scaling
+from ..smoothing import make_sequence, put_basis
+from ..views import Views
+from .compare import IN_WORDS
+from .data_set import DataSet
+from .estimators import PUBLISHED
+from .figures import new_figure
+from .run import Record, Run
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POWERS = tuple(10.0**p for p in range(-4, 3))
+SURFACES: dict[str, dict[str, tuple[Any, ...]]] = {
+    "lam-beta": {"lam": POWERS, "beta": POWERS},
+    "anchors-low": {
+        "n_anchors": tuple(range(500, 3001, 500)),
+        "n_low": tuple(range(10, 41, 6)),
+    },
+}
+SHOWN = ("ACC", "NMI")
+
+
+def runs(
+    data: Iterable[DataSet],
+    *,
+    order: str = "file",
+    surfaces: dict[str, dict[str, tuple[Any, ...]]] | None = None,
+    seed: int = 0,
+) -> list[Run]:
+    """One run per cell of every surface."""
+    out = []
+    for d in data:
+        for name, grid in (surfaces or SURFACES).items():
+            (a, along_a), (b, along_b) = grid.items()
+            for x in along_a:
+                # One process per value keeps its features and no others.
+                share = {"share": f"{name} {a}={x}" if a == "n_anchors" else name}
+                cells = [{a: x, b: y} for y in along_b]
+                out += [Run(d, order, PUBLISHED, c, seed, share) for c in cells]
+    return out
+
+
+def fit_shared(model: Any, views: Views, shared: dict[Any, Any]) -> Any:
+    """Labels of S²MVTC as published; what does not change is kept in `shared`."""
+    n_anchors = anchor_count(model.n_anchors, len(views), model.n_clusters)
+    if shared.get("n_anchors") != n_anchors:
+        shared.clear()
+        shared |= {"n_anchors": n_anchors} | _prepare(model, views, n_anchors)
+    engine, kept, drawn = (shared[name] for name in ("engine", "kept", "drawn"))
+    if shared["lam"] != model.lam:
+        shared["ridges"] = tuple(
+            ridge.factor_gram(r.gram, r.mean, model.lam, model.rank_tol)
+            for r in shared["ridges"]
+        )
+        shared["lam"] = model.lam
+    ridges = shared["ridges"]
+    start = principal_start(drawn, kept, ridges, model.n_components, shared["seed"])
+    engine.run(start_step, start)
+    sequence = make_sequence(
+        len(views), n_low=model.n_low, min_duration=None, periodic=True
+    )
+    put_basis(engine, sequence)
+    weights = Weights(model.beta, model.smoothing_growth, True)
+    run_rounds(
+        engine, start, ridges, weights,
+        max_iter=model.max_iter, sequence=None, trace=None,
+    )  # fmt: skip
+    return correlation_kmeans(engine, drawn.rows[: model.n_clusters])[1]
+
+
+def _prepare(model: Any, views: Views, n_anchors: int) -> dict[str, Any]:
+    """The set-up passes of a fit, with the same seeds."""
+    rng = generator(model.random_state)
+    engine = open_engine(views, views.dtype)
+    drawn = draw(engine, model._sample_size(n_anchors, len(views)), child_seed(rng))
+    scalings = tuple(choose_scaling(x, model.scaling) for x in drawn.moments)
+    anchors = choose_anchors(drawn, scalings, model.anchors, n_anchors, child_seed(rng))
+    plain = Features(scalings, make_kernels(engine, model.kernel, scalings, anchors))
+    kept, ridges = fit_features(engine, plain, model.lam, model.rank_tol)
+    return {
+        "engine": engine, "drawn": drawn, "kept": kept, "ridges": ridges,
+        "lam": model.lam, "seed": child_seed(rng),
+    }  # fmt: skip
+
+
+def tables(records: Iterable[Record]) -> list[Table]:
+    """One table per data set, surface and score."""
+    return [_table(surface, score) for surface in _surfaces(records) for score in SHOWN]
+
+
+def figures(records: Iterable[Record]) -> dict[str, Figure]:
+    """One figure per data set and surface, by name."""
+    return {s.name: _draw(s) for s in _surfaces(records)}
+
+
+class Surface(NamedTuple):
+    """The cells of one surface: scores by (first, second) setting."""
+
+    name: str
+    title: str
+    axes: tuple[str, str]
+    cells: dict[tuple[float, float], dict[str, float]]
+
+    def grid(self, score: str) -> tuple[list[float], list[float], Any]:
+        """Values along both axes and the scores (NaN where there is none)."""
+        rows, columns = (sorted({c[i] for c in self.cells}) for i in (0, 1))
+        found = [
+            [self.cells.get((r, c), {}).get(score, np.nan) for c in columns]
+            for r in rows
+        ]
+        return rows, columns, np.array(found)
+
+
+def _surfaces(records: Iterable[Record]) -> list[Surface]:
+    out: dict[str, Surface] = {}
+    for r in records:
+        if r["status"] != "ok" or "scores" not in r:
+            continue
+        first, second = r["setting"]
+        name = f"sensitivity-{r['data']}-{first}-{second}-{r['order']}"
+        title = (
+            f"{r['data']}, {IN_WORDS[r['order']]}, seed {r['seed']}: S²MVTC as "
+            f"published, over {first} and {second}"
+        )
+        surface = out.setdefault(name, Surface(name, title, (first, second), {}))
+        surface.cells[r["setting"][first], r["setting"][second]] = r["scores"]
+    return list(out.values())
+
+
+def _table(surface: Surface, score: str) -> Table:
+    rows, columns, values = surface.grid(score)
+    first, second = surface.axes
+    table = Table(
+        name=f"{surface.name}-{score}",
+        caption=f"{surface.title}: {score}",
+        columns=[f"{first} \\ {second}", *(f"{c:g}" for c in columns)],
+    )
+    for value, line in zip(rows, values, strict=True):
+        shown = ("–" if np.isnan(x) else f"{x:.3f}" for x in line)
+        table.add(f"{value:g}", *shown)
+    return table
+
+
+def _draw(surface: Surface) -> Figure:
+    """Heat maps with the figures written in: readable in print and in grey."""
+    figure = new_figure(11, 5.2, surface.title)
+    axes = figure.subplots(1, len(SHOWN))
+    for axis, score in zip(axes, SHOWN, strict=True):
+        rows, columns, values = surface.grid(score)
+        image = axis.imshow(values, cmap="cividis", origin="lower", aspect="auto")
+        middle = (np.nanmin(values) + np.nanmax(values)) / 2
+        for (i, j), value in np.ndenumerate(values):
+            text = "–" if np.isnan(value) else f"{value:.2f}"
+            colour = "black" if value > middle else "white"
+            axis.text(j, i, text, ha="center", va="center", color=colour, fontsize=8)
+        axis.set_xticks(range(len(columns)), [f"{c:g}" for c in columns])
+        axis.set_yticks(range(len(rows)), [f"{r:g}" for r in rows])
+        axis.set(xlabel=surface.axes[1], ylabel=surface.axes[0], title=score)
+        figure.colorbar(image, ax=axis, shrink=0.85)
+    return figure
