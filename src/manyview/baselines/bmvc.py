@@ -22,6 +22,7 @@ from ..ridge import block_gram, centred_gram
 from .content_order import content_ordered, restored
 from .rbf_features import centred_features, feature_map, row_blocks
 
+ROWS_PER_ANCHOR = 6
 PCA_ROWS = 1000
 N_ASSIGN = 10
 N_BALANCE = 3
@@ -64,7 +65,7 @@ class BMVC(MultiViewClusterer):
         Weight and step of the balance of the centroids' bits; with ``rho=0`` every
         iteration is a descent.
     n_anchors : int
-        m; at most half of the rows are taken.
+        m; at most a sixth of the rows, for more of them let the codes fit noise.
     init_view : int or None
         View whose principal components start the codes. The authors name one by hand
         per data set; None takes all views side by side, a rule without labels.
@@ -157,7 +158,7 @@ class BMVC(MultiViewClusterer):
         first = self._first_views()
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
-        n_anchors = min(self.n_anchors, max(1, len(order) // 2))
+        n_anchors = min(self.n_anchors, max(1, len(order) // ROWS_PER_ANCHOR))
         self._maps = [feature_map(x, n_anchors, rng) for x in Xs]
         # One view at a time: the RBF features are the largest thing in memory.
         Phis = [centred_features(Xs.pop(0), m) for m in self._maps]

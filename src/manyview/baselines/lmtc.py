@@ -84,7 +84,7 @@ class LMTC(MultiViewClusterer):
     Examples
     --------
     >>> from manyview.baselines import LMTC
-    >>> views = [[[0.0, 0.1], [0.1, 0.0], [5.0, 5.1], [5.1, 5.0]], [[0], [0], [1], [1]]]
+    >>> views = [[[4, 1], [5, 1], [1, 6], [1, 7]], [[3, 2], [4, 3], [1, 9], [1, 8]]]
     >>> labels = LMTC(n_clusters=2, random_state=0).fit_predict(views)
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
@@ -209,5 +209,6 @@ def shrink(M: FloatArray, threshold: float) -> FloatArray:
     """
     s2, Q = np.linalg.eigh((M.conj().T @ M).astype(np.complex128))
     s = np.sqrt(np.maximum(s2, 0))
-    factor = np.maximum(1 - threshold / np.maximum(s, np.finfo(float).tiny), 0)
+    kept = s > threshold
+    factor = np.where(kept, 1 - threshold / np.where(kept, s, 1), 0)
     return np.asarray(M @ ((Q * factor) @ Q.conj().T).astype(M.dtype))

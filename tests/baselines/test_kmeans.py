@@ -1,0 +1,54 @@
+"""k-means on the concatenation and on the best-separated view."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from manyview.baselines import BestViewKMeans, ConcatKMeans
+from manyview.metrics import ari, clustering_scores
+from manyview.standardise import z_feature
+
+
+def test_concatenation_is_scikit_learns_kmeans_on_standardised_features(three_views):
+    views, _ = three_views
+    model = ConcatKMeans(4, random_state=0).fit(views)
+    Z = np.concatenate([z_feature(v) for v in views], axis=1)
+    reference = KMeans(4, n_init=10, random_state=0).fit(Z)
+    assert ari(reference.labels_, model.labels_) == 1
+    np.testing.assert_allclose(model.inertia_, reference.inertia_)
+
+
+def test_scale_of_a_view_does_not_matter(three_views):
+    views, _ = three_views
+    model = ConcatKMeans(7, random_state=0)
+    labels = model.fit_predict(views)
+    np.testing.assert_array_equal(
+        model.fit_predict([1024 * views[0], *views[1:]]), labels
+    )
+
+
+def test_best_view_is_the_separated_one(three_views):
+    views, labels = three_views
+    noise = np.random.default_rng(0).normal(size=(300, 4))
+    model = BestViewKMeans(4, random_state=0).fit([noise, views[1], noise**2])
+    assert model.best_view_ == 1
+    assert model.view_scores_.shape == (3,)
+    assert ari(labels, model.labels_) > 0.9
+
+
+def test_view_without_two_clusters_scores_lowest(three_views):
+    views, _ = three_views
+    model = BestViewKMeans(4, random_state=0)
+    with pytest.warns(match="distinct clusters"):
+        model.fit([np.ones((300, 1)), views[0]])
+    assert model.view_scores_[0] == -1
+    assert model.best_view_ == 1
+
+
+@pytest.mark.data
+def test_level_on_ccv(load_npz):
+    views, labels = load_npz("CCV")
+    found = (ConcatKMeans(20, random_state=s).fit_predict(views) for s in range(5))
+    scores = [clustering_scores(labels, f) for f in found]
+    assert np.mean([s["ACC"] for s in scores]) == pytest.approx(0.1957, abs=0.02)
+    assert np.mean([s["NMI"] for s in scores]) == pytest.approx(0.1719, abs=0.02)
