@@ -108,8 +108,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if _is_single_table(X):
             X = self._validate_table(X, reset=reset)
         views = Views.of(X)
-        if not views.names:
-            raise InputError("No views were given: the list is empty. Give at least 1.")
         if reset:
             self.n_views_ = views.n_views
             self.view_names_ = views.names

@@ -20,6 +20,10 @@ class InputTypeError(ManyviewError, TypeError):
     """Data or a parameter has a type that cannot be used."""
 
 
+class RowError(ManyviewError, IndexError):
+    """A row was asked for that is not there."""
+
+
 class FileError(ManyviewError, OSError):
     """A file is missing, unreadable, damaged or refused."""
 

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj, is_torch_array
 
-from ._xp import Array, namespace
-from .errors import InputError, InputTypeError
+from ._xp import Array, like, namespace
+from .errors import InputError, InputTypeError, RowError
 
 Rows = slice | np.ndarray[Any, Any]
 
@@ -91,13 +91,14 @@ class Views:
         ]
         self.arrays: tuple[Any, ...] = tuple(p.array for p in parsed)
         self.feature_names: tuple[tuple[str, ...] | None, ...] = (
-            tuple(None if f is None else tuple(f) for f in feature_names)
+            _check_feature_names(feature_names, self.n_features)
             if feature_names is not None
             else tuple(p.columns for p in parsed)
         )
-        index = next((p.index for p in parsed if p.index is not None), None)
-        self.row_names = row_names if row_names is not None else index
         n_samples = _check_rows(self.arrays, self.names)
+        index = next((p.index for p in parsed if p.index is not None), None)
+        given = row_names if row_names is not None else index
+        self.row_names = _check_per_row(given, n_samples, "row_names")
         self.labels = _check_per_row(labels, n_samples, "labels")
         self.present = _check_present(present, n_samples, len(self.arrays))
         self.origin: str | None = None  # where the data came from, or "generated"
@@ -142,7 +143,7 @@ class Views:
         if isinstance(rows, tuple):  # scikit-learn asks for X[rows, ...]
             rows = rows[0]
         if isinstance(rows, (int, np.integer)):
-            rows = slice(int(rows), int(rows) + 1 or None)
+            rows = [rows]
         picked = rows if isinstance(rows, slice) else _as_row_ids(rows, len(self))
         kept = object.__new__(Views)
         kept.names, kept.feature_names = self.names, self.feature_names
@@ -150,9 +151,7 @@ class Views:
         kept.arrays = tuple(_take(a, picked) for a in self.arrays)
         kept.labels = None if self.labels is None else self.labels[picked]
         kept.present = None if self.present is None else self.present[picked]
-        kept.row_names = (
-            None if self.row_names is None else np.asarray(self.row_names)[picked]
-        )
+        kept.row_names = None if self.row_names is None else self.row_names[picked]
         return kept
 
     def view(self, name: str | int) -> Any:
@@ -188,14 +187,16 @@ def make_block(
 ) -> Block:
     """Floating-point block of raw rows; rows of NaN become missing entries."""
     parts = [_as_float(a, dtype) for a in raw]
+    if given is not None:  # whatever a missing row holds, nobody looks at it
+        parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
     finite = [_find_rows(a, n, start) for a, n in zip(parts, names, strict=True)]
     xp = namespace(*parts)
     present = xp.stack(finite, axis=1)
-    if given is not None:
-        present = present & xp.asarray(given, device=getattr(present, "device", None))
     for v, rows in enumerate(finite):
-        if given is not None or not bool(xp.all(rows)):
-            parts[v] = _blank_rows(parts[v], present[:, v])
+        if not bool(xp.all(rows)):
+            parts[v] = _blank_rows(parts[v], rows)
+    if given is not None:
+        present = present & like(given, present)
     lost = ~xp.any(present, axis=1)
     if bool(xp.any(lost)):
         row = start + int(xp.argmax(xp.astype(lost, xp.int8)))
@@ -227,7 +228,8 @@ def _find_rows(array: Array, name: str, start: int) -> Array:
             _reject_values(name, start, "a NaN or infinite entry in a sparse view")
         return np.ones(array.shape[0], dtype=bool)
     # A finite sum proves a finite row; only the others are looked at closely.
-    ok = xp.isfinite(xp.sum(array, axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        ok = xp.isfinite(xp.sum(array, axis=1))
     if bool(xp.all(ok)):
         return ok
     missing = xp.all(xp.isnan(array), axis=1)
@@ -249,7 +251,9 @@ def _reject_values(name: str, row: int, seen: str) -> None:
 def _blank_rows(array: Array, keep: Array) -> Array:
     """A copy with the rows that are not kept set to zero."""
     if sp.issparse(array):
-        return sp.diags_array(keep.astype(array.dtype)).tocsr() @ array
+        kept = array.copy()
+        kept.data[np.repeat(~keep, np.diff(array.indptr))] = 0
+        return kept
     xp = namespace(array)
     return xp.where(keep[:, None], array, xp.zeros_like(array))
 
@@ -263,9 +267,11 @@ class _Parsed:
 
 def _split_input(views: Any) -> tuple[list[Any], list[str] | None]:
     """The separate views of whatever a user hands over, and their names."""
+    if isinstance(views, (Mapping, list, tuple)) and not len(views):
+        raise InputError("No views were given: the container is empty. Give 1 or more.")
     if isinstance(views, Mapping):
         return list(views.values()), [str(k) for k in views]
-    if isinstance(views, (list, tuple)) and len(views) and not _is_row(views[0]):
+    if isinstance(views, (list, tuple)) and not _is_row(views[0]):
         return list(views), None
     return [views], None
 
@@ -398,6 +404,21 @@ def _check_per_row(values: Any, n_samples: int, what: str) -> Any:
     return array
 
 
+def _check_feature_names(
+    names: Sequence[Sequence[str] | None], n_features: Sequence[int]
+) -> tuple[tuple[str, ...] | None, ...]:
+    counts = [None if n is None else len(n) for n in names]
+    fits = len(counts) == len(n_features) and all(
+        c is None or c == d for c, d in zip(counts, n_features, strict=True)
+    )
+    if not fits:
+        raise InputError(
+            f"feature_names must have one name per feature, {list(n_features)} for "
+            f"the views, or None for a view without names; got {counts}."
+        )
+    return tuple(None if n is None else tuple(n) for n in names)
+
+
 def _check_present(present: Any, n_samples: int, n_views: int) -> Any:
     if present is None:
         return None
@@ -419,7 +440,16 @@ def _float_dtype(array: Any) -> np.dtype[Any]:
 def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
     ids = np.asarray(rows)
     if ids.dtype == bool:
+        if ids.shape != (n_samples,):
+            raise RowError(
+                f"A mask of rows needs {n_samples} entries; its shape is {ids.shape}."
+            )
         return np.flatnonzero(ids)
+    if ids.size and not (-n_samples <= ids.min() and ids.max() < n_samples):
+        raise RowError(
+            f"There are {n_samples} rows (0 … {n_samples - 1}); rows "
+            f"{ids.min()} … {ids.max()} were asked for."
+        )
     return np.where(ids < 0, ids + n_samples, ids).astype(np.intp)
 
 
