@@ -106,7 +106,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _to_views(self, X: Any, *, reset: bool) -> Views:
         if _is_single_table(X):
-            X = self._validate_table(X, reset=reset)
+            table = self._validate_table(X, reset=reset)
+            names = getattr(self, "feature_names_in_", None)
+            X = Views(table, feature_names=None if names is None else [names])
         views = Views.of(X)
         if reset:
             self.n_views_ = views.n_views
@@ -173,8 +175,6 @@ _FLOATS = [np.float64, np.float32]
 
 def _is_single_table(X: Any) -> bool:
     """One in-memory 2-D table, rather than a container of views."""
-    if isinstance(X, Views) or hasattr(X, "mod"):
-        return False
     if isinstance(X, (list, tuple)):
         return len(X) == 0 or (
             isinstance(X[0], (list, tuple))
@@ -250,7 +250,7 @@ def check_dtype(value: Any, name: str = "dtype") -> None:
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     """`value` must be one of the named choices."""
-    if not any(value is c or (isinstance(c, str) and value == c) for c in choices):
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         known = ", ".join(repr(c) for c in choices)
         raise InputError(f"{name}={value!r} is unknown; choose one of {known}.")
 

@@ -1,0 +1,41 @@
+"""Every error of ours is also the built-in one a caller would expect."""
+
+import inspect
+
+import pytest
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+
+from manyview import errors
+
+CLASSES = [
+    c
+    for _, c in inspect.getmembers(errors, inspect.isclass)
+    if c.__module__ == errors.__name__
+]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_everything_has_one_of_our_bases_and_a_sentence(kind):
+    assert issubclass(kind, (errors.ManyviewError, errors.ManyviewWarning))
+    assert kind.__doc__.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("kind", "builtin"),
+    [
+        (errors.InputError, ValueError),
+        (errors.InputTypeError, TypeError),
+        (errors.RowError, IndexError),
+        (errors.FileError, OSError),
+        (errors.DependencyError, ImportError),
+        (errors.DeviceError, RuntimeError),
+        (errors.ResourceError, MemoryError),
+        (errors.NotFittedError, SklearnNotFittedError),
+        (errors.OrderWarning, UserWarning),
+        (errors.ScaleWarning, UserWarning),
+        (errors.DegenerateWarning, UserWarning),
+    ],
+)
+def test_both_ways_to_catch_an_error_work(kind, builtin):
+    assert issubclass(kind, builtin)
+    assert str(kind("what was seen")) == "what was seen"
