@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from manyview.datasets.converting import write_whole
 from manyview.datasets.loading import load
 from manyview.datasets.raw import RawData, Request
-from manyview.datasets.sandbox import Sandbox
 from manyview.errors import ManyviewError
 from manyview.views import Views
 
@@ -61,6 +60,17 @@ def write_parquet(path, parts):
     pd.DataFrame(parts[1], columns=list("abcde")).to_parquet(path)
 
 
+def write_h5mu(path, parts):
+    with h5py.File(path, "w") as file:
+        file["obs/_index"] = [f"r{i}" for i in range(12)]
+        for name, array in (("x", parts[0][:9]), ("y", parts[1][3:])):
+            file[f"mod/{name}/X"] = array
+            file[f"mod/{name}/obs/_index"] = file["obs/_index"][: len(array)]
+            first = 0 if name == "x" else 3
+            rows = np.arange(12) - first + 1
+            file[f"obsmap/{name}"] = np.where((rows > 0) & (rows <= 9), rows, 0)
+
+
 FORMATS = {
     "mat": write_mat5,
     "packed.mat": write_mat5_packed,
@@ -69,6 +79,7 @@ FORMATS = {
     "v73.mat": write_mat73,
     "csv": write_csv,
     "parquet": write_parquet,
+    "h5mu": write_h5mu,
 }
 
 
@@ -99,23 +110,22 @@ def is_sound(data: Views) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMATS)
-def test_mutated_files(tmp_path, parts, ending):
+def test_mutated_files(tmp_path, parts, sandbox, ending):
     path = tmp_path / f"d.{ending}"
     FORMATS[ending](path, parts)
     original = path.read_bytes()
     rng = np.random.default_rng(sum(map(ord, ending)))
     request = Request(memory_limit=2**26)
     n_refused = 0
-    with Sandbox(time_limit=20) as sandbox:
-        assert is_sound(sandbox.read(path, request).to_views())
-        for _ in range(N_FILES):
-            path.write_bytes(mutate(original, rng))
-            try:
-                assert is_sound(sandbox.read(path, request).to_views())
-            except ManyviewError as error:
-                assert len(str(error)) > 20
-                assert "stopped after" not in str(error)  # a hang
-                n_refused += 1
+    assert is_sound(sandbox.read(path, request).to_views())
+    for _ in range(N_FILES):
+        path.write_bytes(mutate(original, rng))
+        try:
+            assert is_sound(sandbox.read(path, request).to_views())
+        except ManyviewError as error:
+            assert len(str(error)) > 20
+            assert "stopped after" not in str(error)  # a hang
+            n_refused += 1
     assert n_refused > 0
 
 
@@ -143,3 +153,38 @@ def test_mutated_data_folders_never_load_wrong_data(tmp_path, parts):
                 np.testing.assert_array_equal(data.arrays[0], a)
                 assert list(data.row_names) == raw.row_names
         path.write_bytes(original)
+
+
+@pytest.mark.slow
+def test_mutated_zarr_stores(tmp_path, parts, sandbox):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "d.zarr"), mode="w")
+    group.create_array("X1", data=parts[0])
+    group.create_array("X2", data=parts[1])
+    files = sorted(p for p in (tmp_path / "d.zarr").rglob("*") if p.is_file())
+    rng = np.random.default_rng(1)
+    for _ in range(N_FILES):
+        path = files[rng.integers(len(files))]
+        original = path.read_bytes()
+        path.write_bytes(mutate(original, rng))
+        try:
+            raw = sandbox.read(tmp_path / "d.zarr", Request(memory_limit=2**26))
+            assert is_sound(raw.to_views())
+        except ManyviewError as error:
+            assert "stopped after" not in str(error)
+        path.write_bytes(original)
+
+
+def test_mutated_npy_files(tmp_path, parts):
+    path = tmp_path / "d.npy"
+    np.save(path, parts[0])
+    original = path.read_bytes()
+    rng = np.random.default_rng(2)
+    n_refused = 0
+    for _ in range(N_FILES):
+        path.write_bytes(mutate(original, rng))
+        try:
+            assert is_sound(load(path))
+        except ManyviewError:
+            n_refused += 1
+    assert n_refused > 0
