@@ -10,7 +10,7 @@ validation, so that ``check_estimator`` sees what it expects; lists, dicts and
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,6 +42,7 @@ class MultiviewTags:
     deterministic: bool = False
     missing_views: bool = False
     predicts: bool = False
+    skipped_checks: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -57,7 +58,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Class attributes of a method: `citation` (paper), `order_dependent` (does
     the order of the rows matter), `deterministic` (the same labels whatever
     `random_state`), `missing_views` (may rows lack views), `parameter_grid`
-    (the paper's grid, for oracle-tuned comparisons only).
+    (the paper's grid, for oracle-tuned comparisons only), `skipped_checks` (names
+    of checks in `manyview.checks` that cannot hold, each with the reason).
     """
 
     citation: ClassVar[str] = ""
@@ -65,6 +67,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     deterministic: ClassVar[bool] = False
     missing_views: ClassVar[bool] = False
     parameter_grid: ClassVar[dict[str, list[Any]]] = {}
+    skipped_checks: ClassVar[dict[str, str]] = {}
 
     n_clusters: int
     labels_: IntArray
@@ -166,6 +169,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 deterministic=self.deterministic,
                 missing_views=self.missing_views,
                 predicts=hasattr(self, "predict"),
+                skipped_checks=dict(self.skipped_checks),
             ),
         )
 
