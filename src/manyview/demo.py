@@ -19,7 +19,7 @@ from . import plot
 from .base import MultiViewClusterer
 from .baselines import ConcatKMeans
 from .metrics import clustering_scores
-from .run_files import Run, check_target, read_meta, writing
+from .run_files import META, Run, check_target, read_meta, writing
 from .s2mvtc import S2MVTC
 from .views import Views
 
@@ -56,18 +56,21 @@ def run_all(views: Views, seed: int) -> Iterator[Row]:
         yield Row(name, clustering_scores(views.labels, model.labels_), seconds, model)
 
 
-def check_demo_target(out: str | Path) -> tuple[Path, bool]:
-    """The folder to write, and whether an earlier demo there is replaced."""
+def check_demo_target(out: str | Path, *, force: bool = False) -> bool:
+    """May the folder be written? True if an earlier run there is to be replaced."""
     folder = Path(out).expanduser()
-    again = (folder / "run.json").is_file() and read_meta(folder).get("command")
-    return check_target(folder, force=again == COMMAND), again == COMMAND
+    if not force and (folder / META).is_file():
+        force = read_meta(folder).get("command") == COMMAND
+    check_target(folder, force=force)
+    return force
 
 
 def write_demo(
-    out: str | Path, views: Views, rows: list[Row], seed: int
+    out: str | Path, views: Views, rows: list[Row], seed: int, *, force: bool = False
 ) -> tuple[Path, bool]:
     """Write table, run and picture; the folder, and whether a picture was drawn."""
-    target, force = check_demo_target(out)
+    force = check_demo_target(out, force=force)
+    target = Path(out).expanduser().absolute()
     best = rows[-1]
     run = Run(
         labels=best.model.labels_,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from importlib import import_module
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from .base import MultiViewClusterer, MultiviewTags
@@ -79,10 +77,10 @@ def _plain(name: str) -> str:
 
 def _estimators() -> Iterator[type[MultiViewClusterer]]:
     from . import baselines
+    from .s2mvtc import S2MVTC
+    from .spectral import AnchorSpectral
 
-    for module, name in (("s2mvtc", "S2MVTC"), ("spectral", "AnchorSpectral")):
-        if find_spec(f".{module}", __package__) is not None:
-            yield getattr(import_module(f".{module}", __package__), name)
+    yield from (S2MVTC, AnchorSpectral)
     for name in baselines.__all__:
         yield getattr(baselines, name)
 

@@ -174,10 +174,7 @@ def _draw_groups(axis: Axes, points: Matrix, groups: Matrix) -> None:
     size = float(np.clip(20_000 / len(points), 2, 30))
     for i, name in enumerate(names):
         own = points[groups == name]
-        colour = COLOURS[i % len(COLOURS)]
-        # The marker moves on by one more after each round of colours, so that 80
-        # groups differ.
-        marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
+        colour, marker = COLOURS[i % len(COLOURS)], _marker(i)
         axis.scatter(
             own[:, 0], own[:, 1], s=size, c=colour, marker=marker,
             linewidths=0, alpha=0.7,
@@ -185,6 +182,11 @@ def _draw_groups(axis: Axes, points: Matrix, groups: Matrix) -> None:
         if len(names) <= MOST_NAMES:
             _write_name(axis, np.median(own, axis=0), str(name))
     axis.set(xticks=[], yticks=[], aspect="equal")
+
+
+def _marker(i: int) -> str:
+    """Moves on by one more after each round of colours, so that 80 groups differ."""
+    return MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
 
 
 def _write_name(axis: Axes, place: Matrix, name: str) -> None:

@@ -81,4 +81,5 @@ def shown(wanted: bool, title: str = "Working") -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        bars.stop()
+        if bars.live.is_started:
+            bars.stop()

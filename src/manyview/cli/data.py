@@ -80,10 +80,9 @@ def datasets(
 
     with shown(True, "Looking at data sets"):
         rows = describe(read=check)
-    header = ("name", "found", "row order", "rows", "features", "classes")
-    terminal.show_table(
-        "Known data sets", header, [_data_row(row) for row in rows], numbers=3
-    )
+    header = ("name", "found", "rows", "classes", "row order", "features of the views")
+    table = [_data_row(row) for row in rows]
+    terminal.show_table("Known data sets", header, table, right=("rows", "classes"))
     for row in rows:
         if row["problem"]:
             terminal.note(f"{row['name']}: {row['problem']}")
@@ -92,8 +91,8 @@ def datasets(
 
 
 def _data_row(row: dict[str, Any]) -> tuple[str, ...]:
-    found = "problem" if row["problem"] else row["found"].name if row["found"] else "no"
+    found = "problem" if row["problem"] else "yes" if row["found"] else "no"
     features = ", ".join(map(str, row["features"]))
     classes = str(row["classes"]) if row["classes"] else "none"
     name = f"{row['name']} (paper)" if row["paper"] else row["name"]
-    return name, found, row["order"] or "", f"{row['rows']:,}", features, classes
+    return name, found, f"{row['rows']:,}", classes, row["order"] or "", features

@@ -144,7 +144,7 @@ def methods(
         (
             m.name,
             m.summary,
-            "matters" if m.tags.order_dependent else "no matter",
+            "used" if m.tags.order_dependent else "not used",
             "yes" if m.tags.missing_views else "no",
             "yes" if m.tags.predicts else "no",
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import FileError
 from ..progress import shown
 
 if TYPE_CHECKING:
@@ -42,14 +43,20 @@ def read_views(
 
     source = files[0] if len(files) == 1 else files
     with shown(True, f"Reading {Path(files[0]).name}"):
-        return load(source, views=names or None, labels=choose_labels(labels))
+        views = load(source, views=names or None, labels=choose_labels(labels))
+    if views.labels is None and labels not in (None, "none"):
+        raise FileError(
+            f"No labels named {labels!r} were found: it is neither a label file nor "
+            "part of the data. Name another with --labels, or leave it away."
+        )
+    return views
 
 
 def choose_labels(labels: str | None) -> Any:
     """The option as `load` takes it: a name, False or the labels themselves."""
     if labels is None:
         return None
-    if labels.lower() == "none":
+    if labels == "none":
         return False
     if Path(labels).expanduser().is_file():
         from .label_files import read_labels

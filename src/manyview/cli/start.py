@@ -18,6 +18,10 @@ def demo(
         str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the results.")
     ] = "demo-output",
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace an earlier run in DIR, demo or not."),
+    ] = False,
 ) -> None:
     """Cluster handwritten digits seen six ways; nothing is downloaded.
 
@@ -32,7 +36,7 @@ def demo(
     from ..demo import PICTURE, check_demo_target, run_all, write_demo
     from ..plot import INSTALL
 
-    check_demo_target(out)
+    check_demo_target(out, force=force)
     views = load_digits_views(random_state=seed)
     terminal.say(
         f"{len(views)} handwritten digits in shuffled order, seen through "
@@ -42,7 +46,7 @@ def demo(
         rows = list(run_all(views, seed))
     _show(rows)
     with shown(True, "Drawing the embedding"):
-        folder, drawn = write_demo(out, views, rows, seed)
+        folder, drawn = write_demo(out, views, rows, seed, force=force)
     terminal.say_written(folder, "Labels, embedding and scores")
     if drawn:
         terminal.say_written(folder / PICTURE, "Picture")
@@ -62,6 +66,6 @@ def _show(rows: list[Row]) -> None:
         "Scores against the digits (1 is best)",
         header,
         lines,
-        numbers=len(header) - 1,
+        right=header[1:],
         strong=len(lines) - 1,
     )

@@ -75,10 +75,10 @@ def show_table(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    numbers: int = 0,
+    right: Sequence[str] = (),
     strong: int | None = None,
 ) -> None:
-    """A table whose last `numbers` columns stand to the right."""
+    """A table; the columns named in `right` hold numbers, row `strong` is bold."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -96,11 +96,11 @@ def show_table(
         padding=0,
     )
     for i, name in enumerate(header):
-        right = i >= len(header) - numbers
+        number = name in right
         table.add_column(
             name,
-            justify="right" if right else "left",
-            no_wrap=right or i == 0,
+            justify="right" if number else "left",
+            no_wrap=number or i == 0,
             overflow="fold",
         )
     for i, row in enumerate(rows):
@@ -112,4 +112,4 @@ def show_table(
 def show_scores(scores: Mapping[str, float]) -> None:
     """The seven scores side by side."""
     values = [f"{score:.4f}" for score in scores.values()]
-    show_table("", list(scores), [values], numbers=len(scores))
+    show_table("", list(scores), [values], right=list(scores))

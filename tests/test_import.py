@@ -1,0 +1,71 @@
+"""What ``import manyview`` loads, and what it offers."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+import manyview
+
+HEAVY = {
+    "torch", "dask", "distributed", "matplotlib", "plotly", "h5py", "pandas", "polars",
+    "pyarrow", "narwhals", "typer", "rich", "openTSNE", "zarr", "mudata",
+}  # fmt: skip
+FOUNDATION = "import numpy, scipy, sklearn.cluster, sklearn.metrics, array_api_compat"
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"{code}\nimport json, sys\nprint(json.dumps(list(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in json.loads(run.stdout.splitlines()[-1])}
+
+
+@pytest.fixture(scope="module")
+def foundation() -> set[str]:
+    """What the four libraries load by themselves (scikit-learn tries a few)."""
+    return loaded_after(FOUNDATION)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import manyview; manyview.S2MVTC; manyview.Views; manyview.all_methods()",
+        "import manyview.datasets, manyview.metrics, manyview.progress, manyview.plot",
+        "import numpy as np; from manyview import S2MVTC\n"
+        "S2MVTC(2).fit([np.random.default_rng(0).normal(size=(40, 3))])",
+        "import manyview.cli",
+    ],
+)
+def test_nothing_heavy_is_loaded(code: str, foundation: set[str]) -> None:
+    assert not (loaded_after(code) - foundation) & HEAVY
+
+
+def test_plain_import_loads_no_library() -> None:
+    assert "sklearn" not in loaded_after("import manyview")
+
+
+@pytest.mark.parametrize("name", manyview.__all__)
+def test_public_names_resolve(name: str) -> None:
+    home = manyview._HOMES.get(name)
+    if home and "." in home:
+        package = home.partition(".")[0]
+        if find_spec(f"manyview.{package}") is None:
+            pytest.skip(f"manyview.{home} is not part of this version")
+    if home and find_spec(f"manyview.{home}") is None:
+        pytest.skip(f"manyview.{home} is not part of this version")
+    assert getattr(manyview, name) is not None
+    assert name in dir(manyview)
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'S3MVTC'"):
+        _ = manyview.S3MVTC
+
+
+def test_parts_are_reachable_from_the_package() -> None:
+    assert manyview.datasets.load is not None
+    assert manyview.metrics.clustering_scores is not None
