@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 # A control without features that gets this share of the method's NMI condemns it.
 CONTROL_SHARE = 0.75
 # Agreement with the shuffled run, as a share of the agreement of two seeds.
-STRONG, ALMOST_NONE = 0.5, 0.9
+LOW_AGREEMENT, HIGH_AGREEMENT = 0.5, 0.9
+# Neighbours in a shuffled file that share a cluster, beyond chance.
+MANY_ALIKE, FEW_ALIKE = 0.25, 0.05
 MOST_NOISE_FEATURES = 256
 MIN_DURATION = 10
 
@@ -132,9 +134,10 @@ def audit_order(
         )
     stand = _stand(len(given), order, groups)
     fit = _Fit(estimator, n_clusters, random_state, _in_order(groups, stand))
-    found = _partitions(given[stand], fit, free=estimator is None)
+    found, alike = _partitions(given[stand], fit, free=estimator is None)
     back = np.argsort(stand)
-    return _judge(fit.name, {n: x[back] for n, x in found.items()}, known, given.origin)
+    found = {run: x[back] for run, x in found.items()}
+    return _judge(fit.name, found, known, alike, given.origin)
 
 
 def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
@@ -181,8 +184,10 @@ class _Fit:
             return np.asarray(model.fit(views, **params).labels_)
 
 
-def _partitions(views: Views, fit: _Fit, *, free: bool) -> dict[str, Labels]:
-    """Labels of every run, for the rows as they stand."""
+def _partitions(
+    views: Views, fit: _Fit, *, free: bool
+) -> tuple[dict[str, Labels], float]:
+    """Labels of every run, for the rows as they stand; ties of shuffled neighbours."""
     rng = np.random.default_rng([fit.seed, 2])
     n_samples = len(views)
     shuffle = rng.permutation(n_samples)
@@ -191,7 +196,7 @@ def _partitions(views: Views, fit: _Fit, *, free: bool) -> dict[str, Labels]:
         for d in views.n_features
     ]
     mixed = np.empty(n_samples, dtype=np.intp)
-    mixed[shuffle] = fit(views[shuffle])
+    mixed[shuffle] = unordered = fit(views[shuffle])
     found = {
         GIVEN: fit(views),
         SEED: fit(views, 1),
@@ -203,11 +208,24 @@ def _partitions(views: Views, fit: _Fit, *, free: bool) -> dict[str, Labels]:
         from ..s2mvtc import S2MVTC
 
         found[FREE] = _Fit(S2MVTC(), fit.n_clusters, fit.seed, None)(views)
-    return found
+    return found, alike_beyond_chance(unordered)
+
+
+def alike_beyond_chance(labels: Labels) -> float:
+    """How much more often neighbours share a cluster than rows drawn at random.
+
+    0 by chance, 1 when all neighbours do. In a shuffled file nothing but the method
+    can tie neighbours.
+    """
+    n_samples = len(labels)
+    counts = np.bincount(labels).astype(float)
+    chance = float((counts * (counts - 1)).sum()) / (n_samples * (n_samples - 1))
+    alike = float((labels[1:] == labels[:-1]).mean())
+    return (alike - chance) / max(1.0 - chance, 1e-9)
 
 
 def _judge(
-    name: str, found: dict[str, Labels], known: Any, origin: str | None
+    name: str, found: dict[str, Labels], known: Any, alike: float, origin: str | None
 ) -> OrderAudit:
     """Agreements, scores and the sentence."""
     agree = {run: ari(found[GIVEN], x) for run, x in found.items()}
@@ -215,14 +233,13 @@ def _judge(
     if known is not None:
         for run, x in found.items():
             scores[run] |= {"NMI": nmi(known, x), "ARI": ari(known, x)}
-    share = agree[SHUFFLED] / max(agree[SEED], 1e-9)
-    dependence = _dependence(share)
+    dependence = _dependence(agree[SHUFFLED] / max(agree[SEED], 1e-9), alike)
     trustworthy, reason = _trust(dependence, scores, known is not None)
     where = origin or "the data"
     sentence = (
         f"{name} depends on the row order of {where}: {dependence} (the shuffled run "
-        f"agrees with ARI {agree[SHUFFLED]:.2f}, another seed with {agree[SEED]:.2f}). "
-        f"{reason}"
+        f"agrees with ARI {agree[SHUFFLED]:.2f}, another seed with {agree[SEED]:.2f}; "
+        f"shuffled neighbours share a cluster {alike:.0%} beyond chance). {reason}"
     )
     table = Table(
         name="order-audit",
@@ -235,10 +252,12 @@ def _judge(
     return OrderAudit(sentence, trustworthy, dependence, table, found, scores, title)
 
 
-def _dependence(share: float) -> str:
-    if share < STRONG:
+def _dependence(share: float, alike: float) -> str:
+    if share < LOW_AGREEMENT or alike > MANY_ALIKE:
         return "strong"
-    return "some" if share < ALMOST_NONE else "almost none"
+    if share < HIGH_AGREEMENT or alike > FEW_ALIKE:
+        return "some"
+    return "almost none"
 
 
 def _trust(

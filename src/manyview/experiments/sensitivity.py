@@ -18,7 +18,7 @@ from ..base import child_seed, generator
 from ..draw import draw
 from ..engine import open_engine
 from ..features import Features, fit_features
-from ..rounds import Weights, principal_start, run_rounds, start_step
+from ..rounds import Weights, principal_start, run_rounds, start_from_directions
 from ..scaling import choose_scaling
 from ..smoothing import make_sequence, put_basis
 from ..views import Views
@@ -78,14 +78,14 @@ def fit_shared(model: Any, views: Views, shared: dict[Any, Any]) -> Any:
         shared["lam"] = model.lam
     ridges = shared["ridges"]
     start = principal_start(drawn, kept, ridges, model.n_components, shared["seed"])
-    engine.run(start_step, start)
+    first = start_from_directions(engine, start, ridges)
     sequence = make_sequence(
         len(views), n_low=model.n_low, min_duration=None, periodic=True
     )
     put_basis(engine, sequence)
     weights = Weights(model.beta, model.smoothing_growth, True)
     run_rounds(
-        engine, start, ridges, weights,
+        engine, first, ridges, weights,
         max_iter=model.max_iter, sequence=None, trace=None,
     )  # fmt: skip
     return correlation_kmeans(engine, drawn.rows[: model.n_clusters])[1]
@@ -96,7 +96,10 @@ def _prepare(model: Any, views: Views, n_anchors: int) -> dict[str, Any]:
     rng = generator(model.random_state)
     engine = open_engine(views, views.dtype)
     drawn = draw(engine, model._sample_size(n_anchors, len(views)), child_seed(rng))
-    scalings = tuple(choose_scaling(x, model.scaling) for x in drawn.moments)
+    scalings = tuple(
+        choose_scaling(x, model.scaling, drawn.view(v))
+        for v, x in enumerate(drawn.moments)
+    )
     anchors = choose_anchors(drawn, scalings, model.anchors, n_anchors, child_seed(rng))
     plain = Features(scalings, make_kernels(engine, model.kernel, scalings, anchors))
     kept, ridges = fit_features(engine, plain, model.lam, model.rank_tol)

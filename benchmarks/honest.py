@@ -1,0 +1,237 @@
+"""The honest benchmark: shuffled rows, default settings, every method, many seeds.
+
+    MANYVIEW_DATA=... python benchmarks/honest.py --out honest --jobs 2
+
+Stopped and started again it goes on where it was. `--quick` runs two small
+generated data sets. Settings were chosen on the data sets of TUNING only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from manyview.datasets import known
+from manyview.experiments import ablation
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.estimators import method_names
+from manyview.experiments.execute import Limits, execute
+from manyview.experiments.ranking import score_tables, standing, standing_tables
+from manyview.experiments.results import Results
+from manyview.experiments.run import Record, Run
+from manyview.experiments.summary import SCORES, by, summarise
+from manyview.experiments.table import Table, write_text
+
+TUNING = (
+    "100Leaves", "3Sources", "BBCSport-2view", "CCV", "Cifar-10-deep", "Handwritten",
+    "MSRC-v5", "multiview_mnist", "Prokaryotic", "Scene-15",
+)  # fmt: skip
+HELD_OUT = (
+    "ALOI-1k", "ALOI-100", "BDGP", "CITE-InHouse", "Cora", "HW2sources", "nutrimouse",
+    "ORL", "ProteinFold", "PUC-Rio-HAR", "Reuters-1200", "SNAREseq", "Wikipedia",
+)  # fmt: skip
+ELEVEN = (
+    "MSRC-v5", "ORL", "Handwritten", "3Sources", "ProteinFold", "SNAREseq",
+    "HW2sources", "Wikipedia", "100Leaves", "Scene-15", "CCV",
+)  # fmt: skip
+SEQUENCES = ("GesturePhase", "HAPT_windows", "IndianPines")
+GROUPS = {
+    "tuning half": TUNING,
+    "held-out half": HELD_OUT,
+    "all": (*TUNING, *HELD_OUT),
+    "eleven": ELEVEN,
+}
+# Parts of a data set: the class "unknown" is none, and a smaller ALOI.
+SPECIAL = {
+    "CITE-InHouse": DataSet("CITE-InHouse", "CITE-InHouse", drop_classes=(6,)),
+    "ALOI-100": DataSet("ALOI-100", "ALOI-1k", first_classes=100),
+}
+LARGE = 50_000
+TIME_LIMIT = 1800.0
+
+
+class Plan(NamedTuple):
+    """What is run: data sets, methods, seeds and the range of durations."""
+
+    names: list[str]
+    groups: dict[str, tuple[str, ...]]
+    sequences: list[str]
+    methods: list[str]
+    seeds: int = 10
+    seeds_when_large: int = 3
+    range_seeds: int = 3
+    durations: tuple[int, ...] = (5, 10, 20, 40, 80)
+
+    def seeds_of(self, name: str) -> range:
+        """Ten, or three for large data."""
+        rows = {k.name: k.rows for k in known()}
+        large = rows.get(name, 0) > LARGE
+        return range(self.seeds_when_large if large else self.seeds)
+
+
+def data_set(name: str) -> DataSet:
+    """By its name in the lists above."""
+    return SPECIAL.get(name) or DataSet(name, name)
+
+
+def shuffled_runs(plan: Plan) -> list[Run]:
+    """Every method with its default setting."""
+    return [
+        Run(data_set(name), "shuffled", method, {}, seed)
+        for name in plan.names
+        for method in plan.methods
+        for seed in plan.seeds_of(name)
+    ]
+
+
+def ablation_runs(plan: Plan) -> list[Run]:
+    """The default method without one part at a time."""
+    return [
+        Run(data_set(name), "shuffled", method, setting, seed)
+        for name in plan.names
+        for method, setting in ablation.DEFAULT_VARIANTS.values()
+        for seed in plan.seeds_of(name)
+    ]
+
+
+def ordered_runs(plan: Plan) -> list[Run]:
+    """True order: every method, and sequence smoothing over a range of durations."""
+    settings: list[tuple[str, dict[str, Any]]] = [(m, {}) for m in plan.methods]
+    settings += [
+        ("S2MVTC", {"smoothing": how, "min_duration": duration})
+        for how in ("sequence", "graph+sequence")
+        for duration in plan.durations
+    ]
+    return [
+        Run(data_set(name), "file", method, setting, seed)
+        for name in plan.sequences
+        for method, setting in settings
+        for seed in range(plan.range_seeds)
+    ]
+
+
+def ordered_tables(records: list[Record]) -> list[Table]:
+    """One table per sequence: every method, and S2MVTC by duration."""
+    tables = []
+    for data, group in by(summarise(records), lambda s: s.data).items():
+        table = Table(
+            name=f"ordered-{data}",
+            caption=f"{data} in its true order, {len(group[0].records)} seeds: mean ± "
+            "standard deviation",
+            columns=["method", "smoothing", "min_duration", *SCORES],
+        )
+        for s in group:
+            how = str(s.setting.get("smoothing", "default"))
+            duration = str(s.setting.get("min_duration", "–"))
+            table.add(s.method, how, duration, *(s.show(n) for n in SCORES))
+        tables.append(table)
+    return tables
+
+
+def ablation_table(records: list[Record], names: list[str]) -> Table:
+    """ACC of every variant on every data set."""
+    variants = ablation.DEFAULT_VARIANTS
+    table = Table(
+        name="ablation",
+        caption="Default S2MVTC without one part at a time, rows shuffled: ACC, mean ± "
+        "standard deviation",
+        columns=["data", *variants],
+    )
+    found = {(s.data, s.method, str(s.setting)): s for s in summarise(records)}
+    for name in names:
+        cells = [found.get((name, m, str(s))) for m, s in variants.values()]
+        table.add(name, *("–" if c is None else c.show("ACC") for c in cells))
+    return table
+
+
+def write(out: Path, tables: list[Table], content: dict[str, Any]) -> None:
+    """All tables on one Markdown page and each by itself; the figures as JSON."""
+    for table in tables:
+        table.write(out / "tables")
+    page = "# The honest benchmark\n\n" + "\n".join(t.to_markdown() for t in tables)
+    write_text(out / "honest.md", page)
+    write_text(out / "honest.json", json.dumps(content, indent=1, sort_keys=True))
+
+
+def benchmark(plan: Plan, results: Results, limits: Limits) -> None:
+    """Run what is missing and write the page."""
+    records = execute(shuffled_runs(plan), results, limits)
+    summaries = summarise(records)
+    rows = standing(summaries, results, plan.groups)
+    tables = standing_tables(rows, "standing")
+    tables += score_tables(summaries, "shuffled", "Rows shuffled")
+    content: dict[str, Any] = {"standing": rows, "shuffled": _plain(records)}
+    write(results.folder, tables, content)
+    parts = execute(ablation_runs(plan), results, limits)
+    tables.append(ablation_table(parts, plan.names))
+    content["ablation"] = _plain(parts)
+    write(results.folder, tables, content)
+    ordered = execute(ordered_runs(plan), results, limits)
+    tables += ordered_tables(ordered)
+    content["ordered"] = _plain(ordered)
+    write(results.folder, tables, content)
+
+
+def _plain(records: list[Record]) -> list[dict[str, Any]]:
+    """One entry per data set, method and setting."""
+    return [
+        {
+            "data": s.data,
+            "method": s.method,
+            "setting": s.setting,
+            "n_seeds": len(s.ok),
+            "error": s.error,
+            "scores": {n: s.values(n) for n in SCORES},
+            "cpu_s": s.mean("cpu_s"),
+            "wall_s": s.mean("wall_s"),
+            "peak_bytes": s.mean("peak_bytes"),
+        }
+        for s in summarise(records)
+    ]
+
+
+def quick_plan() -> Plan:
+    """Two small generated data sets and two methods: does everything run?"""
+    options = {"n_samples": 90, "n_features": [4, 5], "n_clusters": 3}
+    for i, name in enumerate(("small A", "small B")):
+        SPECIAL[name] = DataSet.generated(name, **options, random_state=i)
+    groups = {"tuning half": ("small A",), "all": ("small A", "small B")}
+    methods = ["ConcatKMeans", "S2MVTC"]
+    return Plan(
+        ["small A", "small B"], groups, ["small A"], methods,
+        seeds=2, range_seeds=1, durations=(10,),
+    )  # fmt: skip
+
+
+def full_plan(data: list[str] | None, methods: list[str] | None) -> Plan:
+    """Everything, or the named data sets and methods."""
+    wanted = set(data or (*TUNING, *HELD_OUT, *SEQUENCES))
+    groups = {g: tuple(n for n in names if n in wanted) for g, names in GROUPS.items()}
+    return Plan(
+        names=list(groups["all"]),
+        groups={g: names for g, names in groups.items() if names},
+        sequences=[n for n in SEQUENCES if n in wanted],
+        methods=methods or method_names(),
+    )
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", default="honest", help="folder of the results")
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
+    parser.add_argument("--retry", action="store_true", help="run failed runs again")
+    parser.add_argument("--quick", action="store_true", help="small generated data")
+    parser.add_argument("--data", nargs="*", help="only these data sets")
+    parser.add_argument("--methods", nargs="*", help="only these methods")
+    args = parser.parse_args()
+    results = Results(args.out)
+    limits = Limits(TIME_LIMIT, jobs=args.jobs, retry_failed=args.retry)
+    plan = quick_plan() if args.quick else full_plan(args.data, args.methods)
+    benchmark(plan, results, limits)
+
+
+if __name__ == "__main__":
+    main()
