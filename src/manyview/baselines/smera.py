@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -21,14 +21,10 @@ from ..base import (
 )
 from ..bipartite import nearest_anchors
 from ..errors import InputError, InputTypeError
-from ..fold import low_rank_fold
-from ..procrustes import polar
 from ..standardise import unit_rows
 from ..views import Views
+from .fold_admm import admm
 from .memory_need import require_memory
-
-MU_TENSOR, MU_DATA, MU_CAP = 1e-3, 5e-4, 1e11
-TOLERANCE = 1e-6
 
 
 class SMERAMVC(MultiViewClusterer):
@@ -188,87 +184,6 @@ def memory_need(views: Views, fold: tuple[int, int], n_anchors: int) -> int:
     return data + 8 * (6 * n_samples * n_anchors * views.n_views + 4 * side**2)
 
 
-class Decomposition(NamedTuple):
-    """Result of `admm`."""
-
-    As: list[FloatArray]
-    Zs: list[FloatArray]
-    objective: float
-    residuals: list[tuple[float, float]]
-
-
-class Residual(NamedTuple):
-    """``R_v`` and the share of each row that is ``Lam_v / mu2``; the rest is E_v."""
-
-    R: FloatArray
-    kept: FloatArray
-
-
-def admm(
-    arrays: list[FloatArray],
-    fold: tuple[int, int],
-    *,
-    n_anchors: int,
-    rank: int,
-    lam: float,
-    max_iter: int,
-) -> Decomposition:
-    """The iteration of the class docstring on unit rows; everything starts at zero."""
-    n_samples = len(arrays[0])
-    Z = np.zeros((len(arrays), n_samples, n_anchors))
-    Y, Gam = np.zeros_like(Z), np.zeros_like(Z)
-    left: list[Residual | None] = [None] * len(arrays)
-    As = [np.empty(0)] * len(arrays)
-    mu1, mu2, shrunk = MU_TENSOR, MU_DATA, 1.0
-    residuals: list[tuple[float, float]] = []
-    for _ in range(max_iter):
-        gap = 0.0
-        for v, X in enumerate(arrays):
-            W = split_off(X, left[v], shrunk)
-            As[v] = polar(Z[v].T.astype(X.dtype) @ W)
-            Z[v] = np.maximum((mu2 * (W @ As[v].T) + mu1 * Y[v] - Gam[v]), 0)
-            Z[v] /= mu1 + mu2
-            left[v], moved = shrink_rows(X, Z[v], As[v], left[v], shrunk, lam / mu2)
-            gap = max(gap, moved)
-        Y = low_rank_fold(Z + Gam / mu1, fold, rank)
-        Gam += mu1 * (Z - Y)
-        residuals.append((gap, float(np.abs(Z - Y).max())))
-        if max(residuals[-1]) < TOLERANCE:
-            break
-        shrunk = mu2 / min(2 * mu2, MU_CAP)
-        mu1, mu2 = min(2 * mu1, MU_CAP), min(2 * mu2, MU_CAP)
-    return Decomposition(As, list(Z), lam * _length_sum(left), residuals)
-
-
-def split_off(X: FloatArray, left: Residual | None, shrunk: float) -> FloatArray:
-    """``X - E + Lam / mu2``; `shrunk` is the last mu2 over the present one."""
-    if left is None:
-        return X
-    return X - left.R * (1 - (1 + shrunk) * left.kept)[:, None]
-
-
-def shrink_rows(
-    X: FloatArray,
-    Z: FloatArray,
-    A: FloatArray,
-    left: Residual | None,
-    shrunk: float,
-    threshold: float,
-) -> tuple[Residual, float]:
-    """E-step and Lam-step: new residual and the largest entry of ``X - ZA - E``.
-
-    A share s of every row of R is ``Lam / mu2`` and the other 1 - s is E, so neither
-    is ever stored.
-    """
-    old = 0.0 if left is None else left.R * (shrunk * left.kept)[:, None]
-    R = X - Z.astype(X.dtype) @ A + old
-    lengths = np.sqrt(np.einsum("ij,ij->i", R, R))
-    kept = np.minimum(threshold / np.where(lengths > 0, lengths, 1), 1).astype(X.dtype)
-    # Lam moves by mu2 (X - ZA - E), and Lam / mu2 went from `old` to kept R.
-    moved = R * kept[:, None] - old
-    return Residual(R, kept), float(np.abs(moved).max())
-
-
 def extend(labels: IntArray, arrays: list[FloatArray], n_folded: int) -> IntArray:
     """Labels of all rows: those beyond the fold join the nearest cluster mean."""
     if n_folded == len(arrays[0]):
@@ -279,11 +194,3 @@ def extend(labels: IntArray, arrays: list[FloatArray], n_folded: int) -> IntArra
     rest = np.concatenate([a[n_folded:] for a in arrays], axis=1)
     _, nearest = nearest_anchors(rest, means.astype(rest.dtype), 1)
     return np.concatenate([labels, nearest[:, 0]])
-
-
-def _length_sum(left: list[Residual | None]) -> float:
-    """``Σ_v || E_v ||_{2,1}``."""
-    lengths = [
-        (1 - r.kept) * np.linalg.norm(r.R, axis=1) for r in left if r is not None
-    ]
-    return float(sum(length.sum() for length in lengths))
