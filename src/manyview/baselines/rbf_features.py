@@ -26,8 +26,9 @@ class FeatureMap(NamedTuple):
 def feature_map(X: FloatArray, n_anchors: int, rng: np.random.Generator) -> FeatureMap:
     """Draw anchors among the rows, measure the kernel width and the column means."""
     # Shifting rows and anchors alike changes no distance but saves digits.
-    scaling = Scaling("none", X.mean(axis=0, dtype=np.float64), None, False)
-    anchors = X[rng.choice(len(X), n_anchors, replace=False)] - scaling.shift
+    mean = X.mean(axis=0, dtype=np.float64)
+    scaling = Scaling("none", shift=mean)
+    anchors = X[rng.choice(len(X), n_anchors, replace=False)] - mean
     engine = open_engine(Views(X), X.dtype)
     (kernel,) = make_kernels(engine, "rbf", (scaling,), (anchors,))
     total = np.zeros(n_anchors)
