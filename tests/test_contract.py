@@ -1,0 +1,156 @@
+"""One loop over every estimator: scikit-learn's contract and ours."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from manyview import checks
+from manyview.base import MultiViewClusterer
+from manyview.errors import ManyviewWarning
+from manyview.methods import all_methods
+from manyview.s2mvtc import S2MVTC
+
+METHODS = [method.estimator() for method in all_methods()]
+VARIANTS = [S2MVTC(smoothing=None), S2MVTC(smoothing=None, kernel="linear")]
+
+
+def name_of(value):
+    name = getattr(value, "__name__", None)
+    if name is None and hasattr(value, "func"):
+        name = value.func.__name__
+    return name or repr(value)
+
+
+def sklearn_cases():
+    for estimator in METHODS:
+        for model, check in estimator_checks_generator(estimator, mark="skip"):
+            yield pytest.param(model, check, id=f"{estimator}-{name_of(check)}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), sklearn_cases())
+def test_scikit_learns_contract(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ManyviewWarning)
+        check(estimator)
+
+
+def own_cases():
+    for estimator in [*METHODS, *VARIANTS]:
+        for check in checks.checks_for(estimator):
+            yield pytest.param(estimator, check, id=f"{estimator}-{name_of(check)}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), own_cases())
+def test_our_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", METHODS, ids=repr)
+def test_every_skip_names_a_check_and_a_reason(estimator):
+    known = {check.__name__ for check in checks.ALL_CHECKS}
+    for name, reason in checks.tags_of(estimator).skipped_checks.items():
+        assert name in known and len(reason) > 20
+
+
+@pytest.mark.parametrize("estimator", METHODS, ids=repr)
+def test_every_method_has_a_citation_and_the_common_parameters(estimator):
+    assert len(estimator.citation) > 20 or estimator.__class__.__name__.startswith(
+        "Anchor"
+    )
+    params = estimator.get_params()
+    assert params["n_clusters"] == 8 and params["random_state"] is None
+
+
+class Honest(MultiViewClusterer):
+    """Groups rows by the sign of their first feature; keeps every promise."""
+
+    deterministic = True
+
+    def __init__(self, n_clusters=8, *, random_state=None):
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+
+    def labels_for(self, views):
+        rows = views.block(slice(0, len(views))).views
+        total = sum(np.sign(np.asarray(x.sum(axis=1)).ravel()) for x in rows)
+        return np.minimum((total > 0).astype(int), self.n_clusters - 1)
+
+    def fit(self, X, y=None):
+        from manyview.base import dense_views
+
+        views = self._begin(X)
+        dense_views(views)
+        return self._finish(self.labels_for(views))
+
+
+class Forgetful(Honest):
+    """Numbers the rows as they stand, without saying so."""
+
+    def labels_for(self, views):
+        return np.arange(len(views)) * self.n_clusters // len(views)
+
+
+class Rude(Honest):
+    """Writes into its input."""
+
+    def labels_for(self, views):
+        labels = super().labels_for(views)
+        first = views.arrays[0]
+        if isinstance(first, np.ndarray) and first.flags.writeable:
+            first[0] = 99
+        return labels
+
+
+class Careless(Honest):
+    """Seeds everybody's random numbers."""
+
+    def labels_for(self, views):
+        np.random.seed(0)  # noqa: NPY002
+        return super().labels_for(views)
+
+
+class Trusting(Honest):
+    """Does not look at what it is given."""
+
+    def fit(self, X, y=None):
+        self.labels_ = np.zeros(len(X), dtype=int)
+        return self
+
+
+def test_checks_pass_an_honest_estimator():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ManyviewWarning)
+        checks.check_multiview_estimator(Honest())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check", "promise"),
+    [
+        (Forgetful(), checks.check_rows_permuted, "shuffled rows"),
+        (Forgetful(), checks.check_duplicate_rows, "duplicate rows"),
+        (Rude(), checks.check_inputs_untouched, "wrote into its input"),
+        (Careless(), checks.check_global_random_state, "NumPy"),
+        (Trusting(), checks.check_bad_views, "was accepted"),
+        (Trusting(), checks.check_bad_n_clusters, "was accepted"),
+        (Trusting(), checks.check_containers_agree, "shape"),
+    ],
+    ids=lambda value: name_of(value),
+)
+def test_checks_catch_broken_promises(estimator, check, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check(estimator)
+
+
+def test_tags_skip_a_check_by_name():
+    class Excused(Forgetful):
+        skipped_checks = {  # noqa: RUF012
+            "check_rows_permuted": "numbers the rows as they stand, on purpose",
+            "check_duplicate_rows": "numbers the rows as they stand, on purpose",
+        }
+
+    names = {check.__name__ for check in checks.checks_for(Excused())}
+    assert names == {c.__name__ for c in checks.ALL_CHECKS} - set(
+        Excused.skipped_checks
+    )
