@@ -7,18 +7,17 @@ exp(−d²/(2σ²)) with σ = 2 · mean_i min_j d_ij, and every column centred.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from ._xp import Array, like, matmul, namespace, row_norms, to_host
 from .draw import Draw
 from .engine import Engine, Result, State
 from .errors import InputError
+from .quiet_kmeans import quiet_fit
 from .scaling import Scaling, apply_scaling, cast
 from .views import Block, Views
 
@@ -97,10 +96,7 @@ def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Matrix:
     search = KMeans(
         n_anchors, n_init=1, max_iter=KMEANS_STEPS, random_state=seed, tol=0.0
     )
-    with warnings.catch_warnings():
-        # Fewer distinct rows than anchors is fine: the same anchor twice.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return np.asarray(search.fit(rows).cluster_centers_, dtype=np.float64)
+    return np.asarray(quiet_fit(search, rows).cluster_centers_, dtype=np.float64)
 
 
 def coarse(rows: Array) -> Array:

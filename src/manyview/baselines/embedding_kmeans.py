@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from ..base import FloatArray, IntArray, child_seed
+from ..quiet_kmeans import quiet_fit
 from ..standardise import unit_rows
 
 MAX_ITER = 100
@@ -41,4 +42,4 @@ def cluster_rows(
     search = KMeans(
         n_clusters, n_init=n_init, max_iter=MAX_ITER, random_state=child_seed(rng)
     )
-    return np.asarray(search.fit_predict(E))
+    return np.asarray(quiet_fit(search, E).labels_)

@@ -18,6 +18,7 @@ from ..base import (
     generator,
 )
 from ..procrustes import polar
+from ..quiet_kmeans import quiet_fit
 from ..simplex import project_simplex
 from ..standardise import z_feature
 from .content_order import content_ordered, restored
@@ -170,7 +171,7 @@ def kmeans_centres(X: FloatArray, n_anchors: int, seed: int) -> FloatArray:
     """
     model = KMeans(n_anchors, init="random", n_init=10, max_iter=100, random_state=seed)
     n_rows = max(START_ROWS, 10 * n_anchors)
-    return np.asarray(model.fit(X[:n_rows]).cluster_centers_)
+    return np.asarray(quiet_fit(model, X[:n_rows]).cluster_centers_)
 
 
 def anchor_fit(X: FloatArray, A: FloatArray, beta: float, exact: bool) -> AnchorFit:

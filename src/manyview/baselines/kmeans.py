@@ -17,6 +17,7 @@ from ..base import (
     dense_views,
     generator,
 )
+from ..quiet_kmeans import quiet_fit
 from ..standardise import feature_moments, z_feature
 from .content_order import content_ordered, restored
 
@@ -87,7 +88,8 @@ class ConcatKMeans(MultiViewClusterer):
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
         self._moments = [feature_moments(x) for x in Xs]
-        found = _kmeans(self._side_by_side(Xs), self.n_clusters, self.n_init, rng)
+        seed = child_seed(rng)
+        found = _kmeans(self._side_by_side(Xs), self.n_clusters, self.n_init, seed)
         self._kmeans = found
         self.cluster_centers_: FloatArray = found.cluster_centers_
         self.inertia_ = float(found.inertia_)
@@ -172,10 +174,11 @@ class BestViewKMeans(MultiViewClusterer):
         views = self._begin(X)
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
+        seed = child_seed(rng)  # one for all views: a view's place must not matter
         runs, scores = [], []
         for x in Xs:
             Z = z_feature(x)
-            runs.append(_kmeans(Z, self.n_clusters, self.n_init, rng))
+            runs.append(_kmeans(Z, self.n_clusters, self.n_init, seed))
             scores.append(_separation(Z, runs[-1].labels_, self.n_scored))
         self.view_scores_ = np.array(scores)
         self.best_view_ = int(np.argmax(self.view_scores_))
@@ -192,10 +195,8 @@ class BestViewKMeans(MultiViewClusterer):
         return np.asarray(self._kmeans.predict(Z), dtype=np.intp)
 
 
-def _kmeans(
-    X: FloatArray, n_clusters: int, n_init: int, rng: np.random.Generator
-) -> KMeans:
-    return KMeans(n_clusters, n_init=n_init, random_state=child_seed(rng)).fit(X)
+def _kmeans(X: FloatArray, n_clusters: int, n_init: int, seed: int) -> KMeans:
+    return quiet_fit(KMeans(n_clusters, n_init=n_init, random_state=seed), X)
 
 
 def _separation(X: FloatArray, labels: IntArray, n_scored: int) -> float:
