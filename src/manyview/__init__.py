@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import ManyviewError, OrderWarning
+    from .experiments.audit import audit_order
     from .methods import all_methods
     from .s2mvtc import S2MVTC
+    from .spectral import AnchorSpectral
     from .views import Views
 
 __version__ = _version("manyview")

@@ -180,8 +180,14 @@ def _draw_groups(axis: Axes, points: Matrix, groups: Matrix) -> None:
             linewidths=0, alpha=0.7,
         )  # fmt: skip
         if len(names) <= MOST_NAMES:
-            _write_name(axis, np.median(own, axis=0), str(name))
+            _write_name(axis, _heart(own), str(name))
     axis.set(xticks=[], yticks=[], aspect="equal")
+
+
+def _heart(points: Matrix) -> Matrix:
+    """The point of a group that is nearest to its median."""
+    away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+    return np.asarray(points[away.argmin()])
 
 
 def _marker(i: int) -> str:
