@@ -23,6 +23,7 @@ from .views import Block
 Matrix = np.ndarray[Any, Any]
 FIELD = "B_bar"
 LABELS = "labels"
+KMEANS_SAMPLE = 8192
 
 
 class Centres(NamedTuple):
@@ -44,10 +45,14 @@ def correlation(sums: Matrix, counts: Matrix) -> Centres:
     return Centres(z_score(sums), offsets)
 
 
-def z_score(rows: Array) -> Array:
-    """Every row to mean 0 and sd 1 (k − 1); rows without variance become 0."""
+def z_score(rows: Array, centre: bool = True) -> Array:
+    """Every row to mean 0 and sd 1 (k − 1); rows without variance become 0.
+
+    Without `centre` only the length is set, to the same √(k − 1): the mean over
+    coordinates whose signs are arbitrary means nothing.
+    """
     xp = namespace(rows)
-    away = rows - xp.mean(rows, axis=1, keepdims=True)
+    away = rows - xp.mean(rows, axis=1, keepdims=True) if centre else rows
     free = max(rows.shape[1] - 1, 1)
     length = xp.sqrt(row_norms(away) / free)[:, None]
     # Rounding of a constant row must not be blown up to variance 1.

@@ -19,6 +19,8 @@ from .views import Block
 
 Matrix = np.ndarray[Any, Any]
 
+LAM_SHARE = 0.1
+
 
 class Features(NamedTuple):
     """How to make (or find) the kept features of a block."""
@@ -31,16 +33,21 @@ class Features(NamedTuple):
 
 
 def fit_features(
-    engine: Engine, plain: Features, lam: float, rank_tol: float
+    engine: Engine, plain: Features, lam: float | None, rank_tol: float
 ) -> tuple[Features, tuple[ridge.Ridge, ...]]:
-    """One pass for the Grams; then a ridge per view and the kept features."""
+    """One pass for the Grams; then a ridge per view and the kept features.
+
+    Without `lam` the ridge weight is `LAM_SHARE` of the mean eigenvalue of each
+    view's Gram, so that neither the number of rows nor of anchors changes it.
+    """
     total, _ = engine.run(gram_step, plain, title="Anchor features")
     ridges, means = [], []
     for v in range(len(plain.kernels)):
         count, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
         gram = ridge.centred_gram(total[f"gram{v}"], sums, count)
         means.append(sums / max(count, 1.0))
-        ridges.append(ridge.factor_gram(gram, means[v], lam, rank_tol))
+        own = LAM_SHARE * float(np.trace(gram)) / len(gram) if lam is None else lam
+        ridges.append(ridge.factor_gram(gram, means[v], own, rank_tol))
     reduces = tuple(r.reduce for r in ridges)
     return plain._replace(means=tuple(means), reduces=reduces), tuple(ridges)
 
@@ -72,6 +79,12 @@ def block_features(block: Block, state: State, small: Features, v: int) -> Array
     if reduce is None:
         return phi
     return ridge.reduced(phi, cast(small.means[v], phi), cast(reduce, phi))
+
+
+def keep_features(kept: dict[str, Array], made: Array, small: Features, v: int) -> None:
+    """Keep Psi where there is one, in place of the Phi it was made of."""
+    if small.keep and small.reduces[v] is not None:
+        kept[f"Psi{v}"], kept[f"Phi{v}"] = made, made[:, :0]
 
 
 def masked(rows: Array, there: Array) -> Array:

@@ -17,7 +17,7 @@ from .anchors import features
 from .assign import pick, z_score
 from .draw import Draw
 from .engine import Engine, Result, State
-from .features import Features, block_features, masked
+from .features import Features, block_features, keep_features, masked
 from .scaling import cast
 from .views import Block
 
@@ -48,16 +48,19 @@ class Round(NamedTuple):
     smooth: tuple[Matrix, ...] | None
     filtered: float
     beta: float
+    centre: bool
     keep: bool
     trace: Matrix | None
 
 
 class Weights(NamedTuple):
-    """beta, the growth of the smoothing weight a, and whether there is any."""
+    """beta, the growth of the smoothing weight a, whether there is any; are the
+    rows z-scored (centred), or only of one length."""
 
     beta: float
     growth: float
     smooths: bool
+    centre: bool
 
 
 class History(NamedTuple):
@@ -68,14 +71,47 @@ class History(NamedTuple):
     trace: list[dict[str, Matrix]]
 
 
+class GraphStart(NamedTuple):
+    """The start from the graph: rows of F, its columns scaled."""
+
+    features: Features
+    scale: Matrix
+    centre: bool
+
+
+class First(NamedTuple):
+    """What the first round needs: P_v, C_v if F is there, W_v if it is not."""
+
+    features: Features
+    products: list[Matrix]
+    smooth: tuple[Matrix, ...] | None
+    weights: tuple[Matrix, ...] | None
+
+
+def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
+    """B_v = B_bar = the graph's own smooth vectors; the first P_v and C_v."""
+    kept: dict[str, Array] = {}
+    stats: dict[str, Array] = {}
+    F = state["F"]
+    xp = namespace(F)
+    kept["B_bar"] = z_score(F * cast(small.scale, F), small.centre)
+    for v in range(block.present.shape[1]):
+        phi = block_features(block, state, small.features, v)
+        keep_features(kept, phi, small.features, v)
+        B = masked(kept["B_bar"], block.present[:, v])
+        stats[f"P{v}"] = phi.T @ B
+        stats[f"sum{v}"] = xp.sum(B, axis=0, dtype=xp.float64)
+        stats[f"C{v}"] = F.T @ B
+    return Result(state=kept, stats=stats)
+
+
 def start_step(block: Block, state: State, small: Start) -> Result:
     """The first B_bar: the plain mean of the views' first embeddings."""
     kept: dict[str, Array] = {}
     total: Array = 0.0
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
-        if small.features.keep and small.features.reduces[v] is not None:
-            kept[f"Psi{v}"], kept[f"Phi{v}"] = phi, phi[:, :0]
+        keep_features(kept, phi, small.features, v)
         first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
         total = total + masked(first, block.present[:, v])
     kept["B_bar"] = total / view_counts(block, total)
@@ -99,7 +135,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             B += state.get("F_out", F) @ cast(small.smooth[v], B)
         if small.filtered:
             B += small.filtered * state[f"Y{v}"]
-        B = masked(z_score(B), block.present[:, v])
+        B = masked(z_score(B, small.centre), block.present[:, v])
         total += B
         stats[f"P{v}"] = phi.T @ B
         stats[f"sum{v}"] = xp.sum(B, axis=0, dtype=xp.float64)
@@ -109,7 +145,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
         if small.keep or small.trace is not None:
             kept[f"B{v}"] = B
     counts = view_counts(block, total)
-    kept["B_bar"] = fresh = z_score(total / counts)
+    kept["B_bar"] = fresh = z_score(total / counts, small.centre)
     stats["apart"] = xp.sum(counts * fresh * fresh - 2.0 * fresh * total)
     note = None if small.trace is None else _traced(block, kept, small.trace)
     return Result(
@@ -130,9 +166,33 @@ def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
     return {name: to_host(values)[inside] for name, values in kept.items()}
 
 
+def start_from_graph(
+    engine: Engine,
+    kept: Features,
+    ridges: tuple[ridge.Ridge, ...],
+    scale: Matrix,
+    centre: bool,
+) -> First:
+    """One pass: the first B_bar from F, and what the first round needs of it."""
+    small = GraphStart(kept, scale, centre)
+    total, _ = engine.run(graph_start_step, small, title="Start")
+    smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
+    return First(kept, _next_products(ridges, total), smooth, None)
+
+
+def start_from_directions(
+    engine: Engine, start: Start, ridges: tuple[ridge.Ridge, ...]
+) -> First:
+    """One pass: the first B_bar; the authors' first round smooths with B_v itself."""
+    engine.run(start_step, start, title="Start")
+    pairs = zip(ridges, start.weights, strict=True)
+    products = [ridge.start_products(r, w) for r, w in pairs]
+    return First(start.features, products, None, start.weights)
+
+
 def run_rounds(
     engine: Engine,
-    start: Start,
+    first: First,
     ridges: tuple[ridge.Ridge, ...],
     weights: Weights,
     *,
@@ -140,24 +200,23 @@ def run_rounds(
     sequence: smoothing.Sequence | None,
     trace: Matrix | None,
 ) -> History:
-    """All rounds; the first smooths with the unfiltered start, as published."""
+    """All rounds, one pass each."""
     history = History([], [], [])
-    pairs = list(zip(ridges, start.weights, strict=True))
-    products = [ridge.start_products(r, w) for r, w in pairs]
-    smooth: tuple[Matrix, ...] | None = None
+    products, smooth = first.products, first.smooth
     for t in range(max_iter):
         a = weights.growth**t if weights.smooths else 0.0
         fits = [ridge.solve(r, p) for r, p in zip(ridges, products, strict=True)]
-        used = tuple(
-            u + a * w if t == 0 else u for u, w in zip(fits, start.weights, strict=True)
-        )
+        used = tuple(fits)
+        if t == 0 and first.weights is not None:
+            used = tuple(u + a * w for u, w in zip(fits, first.weights, strict=True))
         small = Round(
-            features=start.features,
+            features=first.features,
             fits=used,
             offsets=tuple(r.mean @ u for r, u in zip(ridges, used, strict=True)),
-            smooth=None if smooth is None else tuple(a * c for c in smooth),
+            smooth=None if smooth is None or not a else tuple(a * c for c in smooth),
             filtered=a if sequence is not None and t > 0 else 0.0,
             beta=weights.beta,
+            centre=weights.centre,
             keep=sequence is not None,
             trace=trace,
         )

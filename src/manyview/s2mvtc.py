@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from . import assign, progress, smoothing
+from . import assign, graph, progress, smoothing
 from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
 from .base import (
     MultiViewClusterer,
@@ -45,10 +45,15 @@ from .draw import Draw, draw
 from .engine import Engine, open_engine
 from .errors import InputError
 from .features import Features, fit_features
-from .rounds import PRINCIPAL_ROWS, Weights, principal_start, run_rounds, start_step
-from .scaling import choose_scaling
-
-KMEANS_SAMPLE = 8192
+from .rounds import (
+    PRINCIPAL_ROWS,
+    Weights,
+    principal_start,
+    run_rounds,
+    start_from_directions,
+    start_from_graph,
+)
+from .scaling import SCALINGS, Scaling, choose_scaling
 
 # Classes, beta, lam and L of the paper's six data sets (its Tables 2 and 3).
 PUBLISHED = {
@@ -87,17 +92,19 @@ class S2MVTC(MultiViewClusterer):
         kernel: str = "rbf",
         scaling: Any = "auto",
         n_components: int = 64,
+        n_graph_anchors: int = 4096,
+        n_neighbors: int = 5,
         n_low: int = 16,
         min_duration: float | None = None,
-        lam: float = 1.0,
-        beta: float = 0.1,
-        max_iter: int = 7,
-        smoothing: str | None = "sequence",
+        lam: float | None = None,
+        beta: float = 1.0,
+        max_iter: int = 2,
+        smoothing: str | None = "graph",
         smoothing_growth: float = 1.0,
         consensus: bool = True,
+        row_norm: str = "unit",
         periodic: bool = False,
         rank_tol: float = 1e-3,
-        init: str = "principal",
         assign: str = "kmeans",
         n_init: int = 10,
         random_state: Any = None,
@@ -111,6 +118,8 @@ class S2MVTC(MultiViewClusterer):
         self.kernel = kernel
         self.scaling = scaling
         self.n_components = n_components
+        self.n_graph_anchors = n_graph_anchors
+        self.n_neighbors = n_neighbors
         self.n_low = n_low
         self.min_duration = min_duration
         self.lam = lam
@@ -119,9 +128,9 @@ class S2MVTC(MultiViewClusterer):
         self.smoothing = smoothing
         self.smoothing_growth = smoothing_growth
         self.consensus = consensus
+        self.row_norm = row_norm
         self.periodic = periodic
         self.rank_tol = rank_tol
-        self.init = init
         self.assign = assign
         self.n_init = n_init
         self.random_state = random_state
@@ -148,9 +157,9 @@ class S2MVTC(MultiViewClusterer):
             max_iter=7,
             smoothing="sequence",
             smoothing_growth=1.1,
+            row_norm="zscore",
             periodic=True,
             rank_tol=0.0,
-            init="principal",
             assign="correlation",
         )
 
@@ -189,20 +198,31 @@ class S2MVTC(MultiViewClusterer):
         rng = generator(self.random_state)
         m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters)
         drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
-        scalings = tuple(choose_scaling(x, self.scaling) for x in drawn.moments)
+        scalings = tuple(
+            choose_scaling(x, self.scaling, drawn.view(v))
+            for v, x in enumerate(drawn.moments)
+        )
         anchors = choose_anchors(drawn, scalings, self.anchors, m, child_seed(rng))
         kernels = make_kernels(engine, self.kernel, scalings, anchors)
         plain = Features(scalings, kernels)
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
-        start = principal_start(drawn, kept, ridges, self.n_components, child_seed(rng))
-        engine.run(start_step, start, title="Start")
+        if self._uses_graph():
+            spectrum = self._put_graph(engine, drawn, scalings, child_seed(rng))
+            first = start_from_graph(
+                engine, kept, ridges, spectrum.values, self.row_norm == "zscore"
+            )
+        else:
+            start = principal_start(
+                drawn, kept, ridges, self.n_components, child_seed(rng)
+            )
+            first = start_from_directions(engine, start, ridges)
         history = run_rounds(
             engine,
-            start,
+            first,
             ridges,
             self._weights(),
             max_iter=self.max_iter,
-            sequence=self._put_basis(engine, order, groups),
+            sequence=self._put_sequence(engine, order, groups),
             trace=None if trace is None else check_rows(trace, engine.n_samples),
         )
         self.anchors_ = list(anchors)
@@ -214,18 +234,43 @@ class S2MVTC(MultiViewClusterer):
     def _sample_size(self, n_anchors: int, n_samples: int) -> int:
         """Rows drawn once by content, for anchors, the start and the k-means starts."""
         per_anchor = ROWS_PER_ANCHOR if self.anchors == "kmeans" else 1
-        wanted = max(n_anchors * per_anchor, PRINCIPAL_ROWS, KMEANS_SAMPLE)
+        wanted = max(
+            n_anchors * per_anchor,
+            PRINCIPAL_ROWS,
+            graph.sample_size(self.n_graph_anchors, self.n_views_),
+        )
         return min(n_samples, max(wanted, self.n_clusters))
 
     def _weights(self) -> Weights:
         beta = float(self.beta) if self.consensus else 0.0
-        return Weights(beta, self.smoothing_growth, self.smoothing is not None)
+        smooths, centre = self.smoothing is not None, self.row_norm == "zscore"
+        return Weights(beta, self.smoothing_growth, smooths, centre)
 
-    def _put_basis(
+    def _uses_graph(self) -> bool:
+        return self.smoothing in ("graph", "graph+sequence")
+
+    def _put_graph(
+        self, engine: Engine, drawn: Draw, scalings: tuple[Scaling, ...], seed: int
+    ) -> graph.Spectrum:
+        """The anchor graph; gives every row its F."""
+        made = graph.build_graph(
+            drawn,
+            scalings,
+            n_samples=engine.n_samples,
+            n_anchors=self.n_graph_anchors,
+            n_neighbors=self.n_neighbors,
+            seed=seed,
+        )
+        spectrum = graph.fit_spectrum(engine, made, self.n_clusters)
+        graph.put_basis(engine, spectrum)
+        self.view_weights_ = spectrum.weights
+        return spectrum
+
+    def _put_sequence(
         self, engine: Engine, order: Any, groups: Any
     ) -> smoothing.Sequence | None:
         """Give every row its F; the sequence itself when F would be too wide."""
-        if self.smoothing is None:
+        if self.smoothing not in ("sequence", "graph+sequence"):
             return None
         sequence = smoothing.make_sequence(
             engine.n_samples,
@@ -235,6 +280,9 @@ class S2MVTC(MultiViewClusterer):
             min_duration=self.min_duration,
             periodic=self.periodic,
         )
+        if self.smoothing == "graph+sequence":
+            smoothing.put_filtered(engine, sequence)
+            return None
         if sequence.n_vectors > smoothing.MOST_BASIS_VECTORS:
             return sequence
         smoothing.put_basis(engine, sequence)
@@ -256,19 +304,23 @@ class S2MVTC(MultiViewClusterer):
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, "kernel", ("rbf", "linear"))
-        check_choice(self.smoothing, "smoothing", ("sequence", None))
-        check_choice(self.init, "init", ("principal",))
+        kinds = ("graph", "sequence", "graph+sequence", None)
+        check_choice(self.smoothing, "smoothing", kinds)
+        check_choice(self.row_norm, "row_norm", ("unit", "zscore"))
         check_choice(self.assign, "assign", ("kmeans", "correlation"))
-        kinds = ("auto", "standard", "global", "unit", None)
-        check_choice(self.scaling, "scaling", kinds)
+        check_choice(self.scaling, "scaling", SCALINGS)
         if isinstance(self.anchors, str):
             check_choice(self.anchors, "anchors", ("kmeans", "random"))
-        for name in ("n_anchors", "n_components", "n_low", "max_iter", "n_init"):
+        for name in (
+            *("n_anchors", "n_graph_anchors", "n_neighbors", "n_components"),
+            *("n_low", "max_iter", "n_init"),
+        ):
             check_count(getattr(self, name), name)
         if self.block_rows is not None:
             check_count(self.block_rows, "block_rows")
         check_dtype(self.dtype)
-        for name in ("lam", "beta", "smoothing_growth", "rank_tol"):
+        for name in ("beta", "smoothing_growth", "rank_tol"):
             check_number(getattr(self, name), name)
-        if self.min_duration is not None:
-            check_number(self.min_duration, "min_duration")
+        for name in ("lam", "min_duration"):
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), name)

@@ -16,33 +16,44 @@ from ._xp import Array, like, namespace, row_norms, to_host
 from .engine import Engine, Result, State
 from .views import Block
 
+Matrix = np.ndarray[Any, Any]
+
+SCALINGS = ("auto", "standard", "half", "global", "unit", "root", None)
+
+MOSTLY = 0.5
+EVEN = 1e-3
+UNCORRELATED = 0.1
+RULE_ROWS = 2000
+RULE_FEATURES = 600
+
 
 class Moments(NamedTuple):
     """Column moments of one view over the rows that have it."""
 
     count: float
-    mean: np.ndarray[Any, Any]
-    std: np.ndarray[Any, Any]
+    mean: Matrix
+    std: Matrix
     zero_share: float
     negative_share: float
     sparse: bool
 
     @property
-    def inverse_std(self) -> np.ndarray[Any, Any]:
+    def inverse_std(self) -> Matrix:
         """1/std, and 0 for constant columns, which then carry nothing."""
         return inverse(self.std)
 
 
 class Scaling(NamedTuple):
-    """x ↦ (x − shift) · scale, then to unit length if `unit`."""
+    """x ↦ (√x − shift) · scale, then to unit length; each part if asked for."""
 
     kind: str
-    shift: np.ndarray[Any, Any] | None
-    scale: np.ndarray[Any, Any] | None
-    unit: bool
+    root: bool = False
+    shift: Matrix | None = None
+    scale: Matrix | None = None
+    unit: bool = False
 
 
-def inverse(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def inverse(values: Matrix) -> Matrix:
     """1/values where positive, 0 elsewhere."""
     safe = np.where(values > 0, values, 1.0)
     return np.asarray(np.where(values > 0, 1.0 / safe, 0.0))
@@ -52,8 +63,8 @@ class Tally(NamedTuple):
     """What one block tells of one view."""
 
     count: float
-    mean: np.ndarray[Any, Any]
-    squares: np.ndarray[Any, Any]
+    mean: Matrix
+    squares: Matrix
     zeros: float
     negatives: float
     sparse: bool
@@ -110,55 +121,106 @@ def _moments(parts: tuple[Tally, ...]) -> Moments:
     return Moments(count, mean, std, zeros, negatives, parts[0].sparse)
 
 
-def choose_scaling(moments: Moments, kind: str | None) -> Scaling:
-    """The transformation of one view: the named one, or the one its shares suggest.
+def choose_scaling(moments: Moments, kind: str | None, rows: Array) -> Scaling:
+    """The transformation of one view: the named one, or the one `suggest` finds.
 
     ``"standard"`` centres every feature and divides it by its standard
-    deviation; ``"global"`` centres and divides the whole view by one number;
-    ``"unit"`` brings every row to length 1; ``None`` only centres, which no
-    distance sees.
+    deviation, ``"half"`` by the root of that, ``"global"`` divides the whole
+    view by one number; ``"unit"`` brings every row to length 1, ``"root"`` takes
+    square roots first; ``None`` only centres, which no distance sees.
     """
     if kind == "auto":
-        kind = suggest(moments)
+        kind = suggest(moments, rows)
+    if kind in ("unit", "root"):
+        return Scaling(kind, root=kind == "root", unit=True)
     mean = None if moments.sparse else moments.mean
     if kind == "standard":
-        scale = moments.inverse_std
-        return Scaling("standard", mean, scale, False)
-    if kind == "global":
-        spread = np.sqrt(np.mean(moments.std**2))
-        scale = np.full(moments.mean.size, inverse(spread))
-        return Scaling("global", mean, scale, False)
-    if kind == "unit":
-        return Scaling("unit", None, None, True)
-    return Scaling("none", mean, None, False)
+        return Scaling(kind, shift=mean, scale=moments.inverse_std)
+    if kind in ("half", "global"):
+        size = np.sqrt(np.mean(moments.std**2))
+        relative = np.sqrt(moments.std * size) if kind == "half" else size
+        scale = inverse(np.where(moments.std > 0, relative, 0.0))
+        return Scaling(kind, shift=mean, scale=scale)
+    return Scaling("none", shift=mean)
 
 
-def suggest(moments: Moments) -> str:
-    """Counts and text to unit rows, the rest standardised."""
-    counts = moments.negative_share == 0 and moments.zero_share > 0.5
-    return "unit" if counts or moments.sparse else "standard"
+def suggest(moments: Moments, rows: Array) -> str:
+    """What kind of features these are, from shares that no rescaling changes.
+
+    Counts (no negative and mostly zero entries) and histograms (rows of equal
+    sum) are compared by angle, after a square root that tames large counts.
+    Uncorrelated features are principal components, whose small directions are
+    mostly noise and must not be blown up to the size of the large ones. The
+    rest is standardised.
+    """
+    if moments.negative_share == 0:
+        if moments.zero_share > MOSTLY or _even_rows(rows):
+            return "root"
+    elif moments.sparse:
+        return "unit"
+    return "half" if correlation_level(rows) < UNCORRELATED else "standard"
+
+
+def _even_rows(rows: Array) -> bool:
+    """Do all rows sum to nearly the same?"""
+    sums = np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
+    return bool(sums.std() < EVEN * sums.mean())
+
+
+def correlation_level(rows: Array) -> float:
+    """Root mean square correlation between features, its sampling noise removed."""
+    some = rows[:RULE_ROWS]
+    x = (some.toarray() if sp.issparse(some) else to_host(some)).astype(np.float64)
+    if x.shape[1] > RULE_FEATURES:
+        x = x[:, np.linspace(0, x.shape[1] - 1, RULE_FEATURES).astype(int)]
+    x = x - x.mean(axis=0)
+    length = np.sqrt(np.sum(x * x, axis=0))
+    x = x[:, length > 0] / length[length > 0]
+    n_rows, n_features = x.shape
+    if n_features < 2 or n_rows < 3:
+        return 1.0
+    square = float(np.sum((x.T @ x) ** 2)) - n_features
+    mean_square = square / (n_features * (n_features - 1))
+    return float(np.sqrt(max(mean_square - 1.0 / n_rows, 0.0)))
 
 
 def apply_scaling(x: Array, scaling: Scaling) -> Array:
     """One block of one view, prepared; sparse stays sparse."""
+    if scaling.root:
+        x = _signed_root(x)
     if scaling.shift is not None:
         x = x - cast(scaling.shift, x)
     if scaling.scale is not None:
-        x = x * cast(scaling.scale, x) if not sp.issparse(x) else _scale_csr(x, scaling)
-    if scaling.unit:
-        length = row_norms(x) ** 0.5
-        xp = namespace(length)
-        factor = xp.where(length > 0, 1.0 / xp.where(length > 0, length, 1.0), 0.0)
-        if sp.issparse(x):
-            return (sp.diags_array(factor.astype(x.dtype)) @ x).tocsr()
-        return x * factor[:, None]
-    return x
+        x = (
+            _scale_csr(x, scaling.scale)
+            if sp.issparse(x)
+            else x * cast(scaling.scale, x)
+        )
+    return unit_rows(x) if scaling.unit else x
 
 
-def _scale_csr(x: Any, scaling: Scaling) -> Any:
-    out = x.copy()
-    out.data *= scaling.scale[x.indices].astype(x.dtype)  # type: ignore[index]
-    return out
+def _signed_root(x: Array) -> Array:
+    if sp.issparse(x):
+        root = np.sign(x.data) * np.sqrt(np.abs(x.data))
+        return sp.csr_array((root, x.indices, x.indptr), shape=x.shape)
+    xp = namespace(x)
+    return xp.sign(x) * xp.sqrt(xp.abs(x))
+
+
+def unit_rows(x: Array) -> Array:
+    """Every row to length 1; rows of zeros stay."""
+    length = row_norms(x) ** 0.5
+    xp = namespace(length)
+    one = xp.ones_like(length)
+    factor = xp.where(length > 0, one / xp.where(length > 0, length, one), 0 * one)
+    if sp.issparse(x):
+        return (sp.diags_array(factor.astype(x.dtype)) @ x).tocsr()
+    return x * factor[:, None]
+
+
+def _scale_csr(x: Any, scale: Matrix) -> Any:
+    data = x.data * scale[x.indices].astype(x.dtype)
+    return sp.csr_array((data, x.indices, x.indptr), shape=x.shape)
 
 
 def cast(small: Any, model: Array) -> Array:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.fft
 
-from ._xp import Array
+from ._xp import Array, to_host
 from .engine import Engine, Result, State
 from .errors import InputError, OrderWarning
 from .scaling import cast
@@ -148,6 +148,12 @@ def put_basis(engine: Engine, sequence: Sequence) -> None:
     engine.run(basis_step, small, title="Basis", views=False)
     engine.drop("group")
     engine.drop("position")
+
+
+def put_filtered(engine: Engine, sequence: Sequence) -> None:
+    """F_out: the low-pass of a graph's F along the sequence, computed once."""
+    F = to_host(engine.read("F"))
+    engine.put("F_out", low_pass(F, sequence))
 
 
 def basis_step(block: Block, state: State, small: Sequence) -> Result:

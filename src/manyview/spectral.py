@@ -1,0 +1,140 @@
+"""`AnchorSpectral`: the multi-view anchor graph, embedded without rounds.
+
+The toughest honest rival of S²MVTC's rounds, and useful by itself: the same
+scaling, graph, draws and k-means, nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from . import assign, graph, progress
+from .base import (
+    MultiViewClusterer,
+    check_choice,
+    check_count,
+    check_dtype,
+    child_seed,
+    generator,
+)
+from .draw import draw
+from .engine import Engine, Result, State, open_engine
+from .scaling import SCALINGS, cast, choose_scaling, unit_rows
+from .views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+
+def embed_step(block: Block, state: State, small: Matrix) -> Result:
+    """Unit rows of F, its columns weighted by their singular values."""
+    return Result(state={assign.FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
+
+
+class AnchorSpectral(MultiViewClusterer):
+    """Spectral clustering of the multi-view anchor graph.
+
+    Clusters the unit rows of F Σ, where F (n_samples, 2 n_clusters) are the
+    smoothest vectors of the graph that ties every row to its nearest anchors in
+    each view, and Σ their singular values.
+
+    Parameters
+    ----------
+    n_clusters : int
+    n_graph_anchors : int
+        Anchors of all views and draws together, at most.
+    n_neighbors : int
+        Anchors a row is tied to, in each view and draw.
+    scaling : {"auto", "standard", "half", "global", "unit", "root", None}
+        Preparation of the views; "auto" chooses per view from the data's shares.
+    n_init : int
+        Runs of k-means from which the best is taken.
+    random_state : int, generator or None
+    dtype, block_rows, verbose : as in `S2MVTC`
+
+    Attributes
+    ----------
+    labels_ : array (n_samples,)
+    embedding_ : array (n_samples, 2 n_clusters)
+    view_weights_ : array (n_views,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import AnchorSpectral
+    >>> x = np.repeat([[0.0, 0.0], [9.0, 1.0]], 30, axis=0)
+    >>> x += np.random.default_rng(0).normal(size=x.shape)
+    >>> labels = AnchorSpectral(2, random_state=0).fit_predict([x, x**2])
+    >>> sorted(np.bincount(labels).tolist())
+    [30, 30]
+    """
+
+    citation: ClassVar[str] = (
+        "Liu, He, Chang: Large graph construction for scalable semi-supervised "
+        "learning. ICML 2010 (anchor graphs); joined over views and draws here."
+    )
+    missing_views: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_graph_anchors: int = 4096,
+        n_neighbors: int = 5,
+        scaling: Any = "auto",
+        n_init: int = 10,
+        random_state: Any = None,
+        dtype: Any = None,
+        block_rows: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_graph_anchors = n_graph_anchors
+        self.n_neighbors = n_neighbors
+        self.scaling = scaling
+        self.n_init = n_init
+        self.random_state = random_state
+        self.dtype = dtype
+        self.block_rows = block_rows
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of the views; `y` is ignored."""
+        for name in ("n_graph_anchors", "n_neighbors", "n_init"):
+            check_count(getattr(self, name), name)
+        check_choice(self.scaling, "scaling", SCALINGS)
+        check_dtype(self.dtype)
+        views = self._begin(X)
+        with progress.shown(self.verbose):
+            engine = open_engine(
+                views, self.dtype or views.dtype, block_rows=self.block_rows
+            )
+            return self._fit_engine(engine)
+
+    def _fit_engine(self, engine: Engine) -> Self:
+        rng = generator(self.random_state)
+        size = graph.sample_size(self.n_graph_anchors, self.n_views_)
+        drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
+        scalings = tuple(
+            choose_scaling(m, self.scaling, drawn.view(v))
+            for v, m in enumerate(drawn.moments)
+        )
+        made = graph.build_graph(
+            drawn,
+            scalings,
+            n_samples=engine.n_samples,
+            n_anchors=self.n_graph_anchors,
+            n_neighbors=self.n_neighbors,
+            seed=child_seed(rng),
+        )
+        spectrum = graph.fit_spectrum(engine, made, self.n_clusters)
+        graph.put_basis(engine, spectrum)
+        engine.run(embed_step, spectrum.values, title="Embedding", views=False)
+        self.embedding_ = engine.read(assign.FIELD)
+        self.view_weights_ = spectrum.weights
+        sample = assign.pick(engine, assign.FIELD, drawn.rows)
+        self._centres, labels = assign.kmeans(
+            engine, self.n_clusters, sample, n_init=self.n_init, seed=child_seed(rng)
+        )
+        return self._finish(labels)
