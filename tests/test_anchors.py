@@ -21,7 +21,7 @@ from manyview.errors import InputError
 from manyview.scaling import Scaling, choose_scaling
 from manyview.views import Views
 
-PLAIN = Scaling("none", None, None, False)
+PLAIN = Scaling("none")
 
 
 def brute(x, a):
@@ -157,7 +157,7 @@ def drawn():
     rng = np.random.default_rng(10)
     engine = engine_of(rng.normal(size=(60, 3)), rng.normal(size=(60, 2)))
     found = draw(engine, 60, 0)
-    return found, tuple(choose_scaling(m, "standard") for m in found.moments)
+    return found, tuple(choose_scaling(m, "standard", None) for m in found.moments)
 
 
 def test_random_anchors_are_the_first_drawn_rows_prepared(drawn):

@@ -86,6 +86,8 @@ def published(n_clusters=3, **changes):
     setting = {
         "smoothing": "sequence",
         "periodic": True,
+        "row_norm": "zscore",
+        "max_iter": 7,
         "scaling": None,
         "rank_tol": 0.0,
         "assign": "correlation",
@@ -158,7 +160,8 @@ def test_passes_equal_the_dense_method_on_ccv(starts, load_npz, data_dir):
 
 variants = st.fixed_dictionaries(
     {
-        "smoothing": st.sampled_from(["sequence", None]),
+        "smoothing": st.sampled_from(["graph", "sequence", None]),
+        "row_norm": st.sampled_from(["zscore", "unit"]),
         "periodic": st.booleans(),
         "consensus": st.booleans(),
         "kernel": st.sampled_from(["rbf", "linear"]),
@@ -199,7 +202,10 @@ def test_filter_too_wide_for_a_basis_gives_the_same(three_views, monkeypatch, ki
     np.testing.assert_allclose(wide[1], plain[1], rtol=1e-9)
 
 
-@pytest.mark.parametrize("setting", [{}, {"smoothing": None}, {"kernel": "linear"}])
+@pytest.mark.parametrize(
+    "setting",
+    [{}, {"smoothing": None}, {"smoothing": "sequence"}, {"kernel": "linear"}],
+)
 @pytest.mark.parametrize("block_rows", [7, 64])
 def test_block_size_does_not_matter(three_views, setting, block_rows):
     views, _ = three_views
@@ -265,11 +271,14 @@ def test_trace_of_rows_that_are_not_there_is_a_sentence(three_views, rows):
         S2MVTC(4).fit(three_views[0], trace=rows)
 
 
-def test_rows_of_the_embedding_are_z_scored(three_views):
-    embedding = S2MVTC(4, random_state=0).fit(three_views[0]).embedding_
+def test_rows_of_the_embedding_are_z_scored_or_of_one_length(three_views):
+    model = published(4, n_components=64)
+    embedding = model.fit(three_views[0]).embedding_
     assert embedding.shape == (300, 64)
     np.testing.assert_allclose(embedding.mean(axis=1), 0.0, atol=1e-9)
     np.testing.assert_allclose(embedding.std(axis=1, ddof=1), 1.0)
+    embedding = model.set_params(row_norm="unit").fit(three_views[0]).embedding_
+    np.testing.assert_allclose((embedding**2).sum(axis=1), 63.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -323,7 +332,7 @@ def test_missing_views_are_not_looked_at(three_views):
     present[::5, 1] = False
     other = [views[0], np.where(present[:, 1:2], views[1], 1e3), views[2]]
     by_nan = [views[0], np.where(present[:, 1:2], views[1], np.nan), views[2]]
-    model = S2MVTC(4, smoothing=None, random_state=0)
+    model = S2MVTC(4, random_state=0)
     plain = model.fit_predict(Views(views, present=present))
     np.testing.assert_array_equal(
         model.fit_predict(Views(other, present=present)), plain

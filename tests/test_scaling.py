@@ -7,13 +7,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manyview.engine import open_engine
-from manyview.scaling import apply_scaling, choose_scaling, inverse, measure, suggest
+from manyview.scaling import (
+    SCALINGS,
+    apply_scaling,
+    choose_scaling,
+    correlation_level,
+    inverse,
+    measure,
+    suggest,
+)
 from manyview.views import Views
 
 
 def moments_of(x, block_rows=None, dtype=np.float64, present=None):
     views = Views([x, np.ones((x.shape[0], 1))], present=present)
     return measure(open_engine(views, dtype, block_rows=block_rows))[0]
+
+
+def scaling_of(x, kind, dtype=np.float64):
+    return choose_scaling(moments_of(x, dtype=dtype), kind, x)
+
+
+def suggestion(x):
+    return suggest(moments_of(x), x)
 
 
 @pytest.fixture
@@ -83,14 +99,14 @@ def test_inverse_of_zero_is_zero():
 
 
 def test_standard_scaling(table):
-    scaling = choose_scaling(moments_of(table), "standard")
+    scaling = scaling_of(table, "standard")
     found = apply_scaling(table, scaling)
     np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(found.std(axis=0, ddof=1), 1.0)
 
 
 def test_global_scaling_keeps_the_columns_ratios(table):
-    scaling = choose_scaling(moments_of(table), "global")
+    scaling = scaling_of(table, "global")
     found = apply_scaling(table, scaling)
     ratio = found.std(axis=0) / table.std(axis=0)
     np.testing.assert_allclose(ratio, ratio[0])
@@ -98,55 +114,89 @@ def test_global_scaling_keeps_the_columns_ratios(table):
 
 
 def test_no_scaling_only_centres(table):
-    found = apply_scaling(table, choose_scaling(moments_of(table), None))
+    found = apply_scaling(table, scaling_of(table, None))
     np.testing.assert_allclose(found, table - table.mean(axis=0), atol=1e-12)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_unit_rows_have_length_one_and_zero_rows_stay(make):
     x = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]])
-    found = apply_scaling(make(x), choose_scaling(moments_of(make(x)), "unit"))
+    found = apply_scaling(make(x), scaling_of(make(x), "unit"))
     dense = found.toarray() if sp.issparse(found) else found
     np.testing.assert_allclose(dense, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]])
 
 
-@pytest.mark.parametrize("kind", ["auto", "standard", "global", "unit", None])
+@pytest.mark.parametrize("kind", SCALINGS)
 def test_sparse_stays_sparse_and_untouched(kind):
     x = sp.csr_array(np.array([[1.0, 0.0], [0.0, 4.0], [2.0, 0.0]]))
     before = x.toarray()
-    found = apply_scaling(x, choose_scaling(moments_of(x), kind))
+    found = apply_scaling(x, scaling_of(x, kind))
     assert sp.issparse(found)
     np.testing.assert_array_equal(x.toarray(), before)
 
 
 @pytest.mark.parametrize("factor", [1e-30, 1e-3, 1e3, 1e30])
-@pytest.mark.parametrize("kind", ["auto", "standard", "global"])
+@pytest.mark.parametrize("kind", ["auto", "standard", "half", "global"])
 def test_units_of_the_view_do_not_matter(table, factor, kind):
-    plain = apply_scaling(table, choose_scaling(moments_of(table), kind))
+    plain = apply_scaling(table, scaling_of(table, kind))
     scaled = table * factor
-    found = apply_scaling(scaled, choose_scaling(moments_of(scaled), kind))
+    found = apply_scaling(scaled, scaling_of(scaled, kind))
     np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-9)
 
 
-def test_suggestion_looks_at_shares():
+def test_half_scaling_keeps_half_of_the_columns_ratios_in_logarithms(table):
+    found = apply_scaling(table, scaling_of(table, "half"))
+    before, after = table.std(axis=0), found.std(axis=0)
+    np.testing.assert_allclose((after / after[0]) ** 2, before / before[0])
+
+
+def test_root_scaling_is_the_unit_row_of_square_roots():
+    x = np.array([[9.0, 16.0], [0.0, 0.0], [-4.0, 0.0]])
+    for made in (x, sp.csr_array(x)):
+        found = apply_scaling(made, scaling_of(made, "root"))
+        dense = found.toarray() if sp.issparse(found) else found
+        np.testing.assert_allclose(dense, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]])
+
+
+@pytest.mark.parametrize("factor", [1e-20, 1.0, 1e20])
+def test_suggestion_looks_at_shares(factor):
     rng = np.random.default_rng(3)
-    counts = rng.poisson(0.3, size=(50, 6)) * 1.0
-    assert suggest(moments_of(counts)) == "unit"
-    assert suggest(moments_of(counts + 1.0)) == "standard"
-    assert suggest(moments_of(counts - 1.0)) == "standard"
-    assert suggest(moments_of(sp.csr_array(counts))) == "unit"
-    assert suggest(moments_of(counts * 1e9)) == "unit"
+    counts = rng.poisson(0.3, size=(200, 6)) * factor
+    mixed = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6)) * factor
+    shares = rng.dirichlet(np.ones(5), size=200) * factor
+    assert suggestion(counts) == suggestion(sp.csr_array(counts)) == "root"
+    assert suggestion(shares) == "root"
+    assert suggestion(mixed) == "standard"
+    assert suggestion(rng.normal(size=(200, 6)) * factor) == "half"
+    assert suggestion(sp.csr_array(mixed)) == "unit"
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_suggestion_for_positive_features_that_are_mostly_there(make):
+    rng = np.random.default_rng(4)
+    level = rng.gamma(3.0, size=(100, 1))
+    found = suggestion(make(level + 0.1 * rng.random((100, 6))))
+    assert found in SCALINGS
+
+
+def test_correlation_level():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(4000, 5))
+    assert correlation_level(x) < 0.05
+    assert correlation_level(np.repeat(x[:, :1], 3, axis=1)) > 0.99
+    assert correlation_level(np.column_stack([x, np.ones(4000)])) < 0.05
+    assert correlation_level(x[:, :1]) == correlation_level(x[:2]) == 1.0
 
 
 def test_scaling_in_every_namespace(xp, table):
-    for kind in ("standard", "global", "unit", None):
-        scaling = choose_scaling(moments_of(table), kind)
+    for kind in SCALINGS[1:]:
+        scaling = scaling_of(table, kind)
         found = apply_scaling(xp.asarray(table), scaling)
         np.testing.assert_allclose(np.asarray(found), apply_scaling(table, scaling))
 
 
 def test_float32_stays_float32(table):
     narrow = table.astype(np.float32)
-    for kind in ("standard", "global", "unit", None):
-        scaling = choose_scaling(moments_of(narrow, dtype=np.float32), kind)
+    for kind in SCALINGS[1:]:
+        scaling = scaling_of(narrow, kind, np.float32)
         assert apply_scaling(narrow, scaling).dtype == np.float32
