@@ -29,7 +29,7 @@ def sklearn_cases():
             yield pytest.param(model, check, id=f"{estimator}-{name_of(check)}")
 
 
-@pytest.mark.parametrize(("estimator", "check"), sklearn_cases())
+@pytest.mark.parametrize(("estimator", "check"), list(sklearn_cases()))
 def test_scikit_learns_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ManyviewWarning)
@@ -42,7 +42,7 @@ def own_cases():
             yield pytest.param(estimator, check, id=f"{estimator}-{name_of(check)}")
 
 
-@pytest.mark.parametrize(("estimator", "check"), own_cases())
+@pytest.mark.parametrize(("estimator", "check"), list(own_cases()))
 def test_our_contract(estimator, check):
     check(estimator)
 

@@ -16,9 +16,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from . import assign
+from ._xp import to_host
+from .engine import Engine, open_engine
 from .errors import (
     DegenerateWarning,
     InputError,
@@ -161,6 +164,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = False
+        if hasattr(self, "transform"):
+            tags.transformer_tags = TransformerTags(["float64", "float32"])
         known = {f.name: getattr(tags, f.name) for f in fields(Tags)}
         return ManyviewTags(
             **known,
@@ -172,6 +177,39 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 skipped_checks=dict(self.skipped_checks),
             ),
         )
+
+
+class ReplayClusterer(MultiViewClusterer):
+    """A method whose fit is a list of passes: new rows go through the same ones.
+
+    A subclass gives `_replay(engine)`, which leaves the embedding in the
+    engine's state, and stores its centres in `_centres`.
+    """
+
+    _centres: assign.Centres
+
+    def predict(self, X: Any) -> IntArray:
+        """Cluster of every row of new views, row by row."""
+        engine = self._embed(X)
+        engine.run(assign.assign_step, self._centres, title="Labels", views=False)
+        return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Consensus embedding of every row of new views, row by row."""
+        return np.asarray(to_host(self._embed(X).read(assign.FIELD)))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
+        """Fit, and give back `embedding_`."""
+        return np.asarray(self.fit(X, y, **fit_params).embedding_)
+
+    def _embed(self, X: Any) -> Engine:
+        views = self._again(X)
+        engine = open_engine(views, self._dtype)
+        self._replay(engine)
+        return engine
+
+    def _replay(self, engine: Engine) -> None:
+        raise NotImplementedError
 
 
 _FLOATS = [np.float64, np.float32]

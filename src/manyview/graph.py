@@ -67,12 +67,18 @@ class Spectrum(NamedTuple):
     weights: Matrix
 
 
+def tie_step(block: Block, state: State, small: Graph) -> Result:
+    """Z of a block, as columns and weights."""
+    columns, weights = ties(block, small)
+    return Result(state={"columns": columns, "weights": weights})
+
+
 def neighbour_step(block: Block, state: State, small: Graph) -> Result:
     """Z of a block; its column sums and the products of its columns."""
-    columns, weights = ties(block, small)
-    Z = sparse_ties(columns, weights, sum(small.sizes))
+    kept = tie_step(block, state, small).state
+    Z = sparse_ties(kept["columns"], kept["weights"], sum(small.sizes))
     stats = {"degree": np.asarray(Z.sum(axis=0)).ravel(), "gram": Z.T @ Z}
-    return Result(state={"columns": columns, "weights": weights}, stats=stats)
+    return Result(state=kept, stats=stats)
 
 
 def ties(block: Block, graph: Graph) -> tuple[Matrix, Matrix]:
@@ -86,7 +92,7 @@ def ties(block: Block, graph: Graph) -> tuple[Matrix, Matrix]:
         d, there = piece_distances(piece, rows, block.present)
         index, w = linear_weights(d, min(graph.n_neighbors, max(size - 1, 1)))
         columns.append(to_host(index).astype(np.int32) + offset)
-        weights.append(to_host(w).astype(np.float32) * to_host(there)[:, None])
+        weights.append(to_host(w) * to_host(there)[:, None])
         offset += size
     w = np.concatenate(weights, axis=1)
     # A row that lacks a view gives that view's share to the others.
@@ -138,7 +144,7 @@ def sparse_ties(columns: Matrix, weights: Matrix, n_columns: int) -> Any:
 def basis_step(block: Block, state: State, small: Matrix) -> Result:
     """F of a block, and its Gram (the identity, up to rounding)."""
     Z = sparse_ties(state["columns"], state["weights"], len(small))
-    F = Z @ small
+    F = Z @ small.astype(Z.dtype)
     return Result(state={"F": F}, stats={"identity": F.T @ F})
 
 

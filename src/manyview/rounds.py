@@ -167,17 +167,12 @@ def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
 
 
 def start_from_graph(
-    engine: Engine,
-    kept: Features,
-    ridges: tuple[ridge.Ridge, ...],
-    scale: Matrix,
-    centre: bool,
+    engine: Engine, start: GraphStart, ridges: tuple[ridge.Ridge, ...]
 ) -> First:
     """One pass: the first B_bar from F, and what the first round needs of it."""
-    small = GraphStart(kept, scale, centre)
-    total, _ = engine.run(graph_start_step, small, title="Start")
+    total, _ = engine.run(graph_start_step, start, title="Start")
     smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
-    return First(kept, _next_products(ridges, total), smooth, None)
+    return First(start.features, _next_products(ridges, total), smooth, None)
 
 
 def start_from_directions(

@@ -27,12 +27,14 @@ round is one pass over the rows (`round_step`), and neither B_v nor Y_v is kept.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
 
 from . import assign, graph, progress, smoothing
 from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
 from .base import (
-    MultiViewClusterer,
+    ReplayClusterer,
     check_choice,
     check_count,
     check_dtype,
@@ -47,11 +49,17 @@ from .errors import InputError
 from .features import Features, fit_features
 from .rounds import (
     PRINCIPAL_ROWS,
+    GraphStart,
+    Round,
+    Start,
     Weights,
+    graph_start_step,
     principal_start,
+    round_step,
     run_rounds,
     start_from_directions,
     start_from_graph,
+    start_step,
 )
 from .scaling import SCALINGS, Scaling, choose_scaling
 
@@ -66,7 +74,15 @@ PUBLISHED = {
 }
 
 
-class S2MVTC(MultiViewClusterer):
+class Passes(NamedTuple):
+    """The small values of a fit, in order: what new rows are replayed through."""
+
+    spectrum: graph.Spectrum | None
+    start: Start | GraphStart
+    rounds: tuple[Round, ...]
+
+
+class S2MVTC(ReplayClusterer):
     """Scalable multi-view tensor clustering (Long et al., CVPR 2024).
 
     Minimises, with every row of B_v and B_bar z-scored and Y_v in span(F),
@@ -188,9 +204,8 @@ class S2MVTC(MultiViewClusterer):
         self._check_parameters()
         views = self._begin(X)
         with progress.shown(self.verbose):
-            engine = open_engine(
-                views, self.dtype or views.dtype, block_rows=self.block_rows
-            )
+            self._dtype = np.dtype(self.dtype or views.dtype)
+            engine = open_engine(views, self._dtype, block_rows=self.block_rows)
             return self._fit_engine(engine, order, groups, trace)
 
     def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
@@ -208,10 +223,11 @@ class S2MVTC(MultiViewClusterer):
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
         if self._uses_graph():
             spectrum = self._put_graph(engine, drawn, scalings, child_seed(rng))
-            first = start_from_graph(
-                engine, kept, ridges, spectrum.values, self.row_norm == "zscore"
-            )
+            start: Start | GraphStart
+            start = GraphStart(kept, spectrum.values, self.row_norm == "zscore")
+            first = start_from_graph(engine, start, ridges)
         else:
+            spectrum = None
             start = principal_start(
                 drawn, kept, ridges, self.n_components, child_seed(rng)
             )
@@ -225,11 +241,29 @@ class S2MVTC(MultiViewClusterer):
             sequence=self._put_sequence(engine, order, groups),
             trace=None if trace is None else check_rows(trace, engine.n_samples),
         )
+        self._passes = Passes(spectrum, start, tuple(history.rounds))
         self.anchors_ = list(anchors)
         self.objective_, self.n_iter_ = history.objective, len(history.objective)
         if trace is not None:
             self.trace_ = history.trace
         return self._cluster(engine, drawn, child_seed(rng))
+
+    def _replay(self, engine: Engine) -> None:
+        """The passes of the fit that make B_bar, on other rows.
+
+        New rows have no place in a training sequence: that term is left out.
+        """
+        spectrum, start, rounds = self._passes
+        if spectrum is not None:
+            engine.run(graph.tie_step, spectrum.graph, title="Anchor graph")
+            engine.run(graph.basis_step, spectrum.table, title="Basis", views=False)
+        elif self.smoothing is not None:
+            rounds = tuple(r._replace(smooth=None, filtered=0.0) for r in rounds)
+        step = start_step if spectrum is None else graph_start_step
+        engine.run(step, start, title="Start")
+        for t, small in enumerate(rounds):
+            plain = small._replace(keep=False, trace=None)
+            engine.run(round_step, plain, title=f"Round {t + 1}")
 
     def _sample_size(self, n_anchors: int, n_samples: int) -> int:
         """Rows drawn once by content, for anchors, the start and the k-means starts."""

@@ -30,7 +30,7 @@ RULE_FEATURES = 600
 class Moments(NamedTuple):
     """Column moments of one view over the rows that have it."""
 
-    count: float
+    n_rows: float
     mean: Matrix
     std: Matrix
     zero_share: float
@@ -62,7 +62,7 @@ def inverse(values: Matrix) -> Matrix:
 class Tally(NamedTuple):
     """What one block tells of one view."""
 
-    count: float
+    n_rows: float
     mean: Matrix
     squares: Matrix
     zeros: float
@@ -105,13 +105,13 @@ def _survey(block: Block, v: int) -> Tally:
 
 def _moments(parts: tuple[Tally, ...]) -> Moments:
     """Blocks merged by the pairwise update of means and squared deviations."""
-    count, mean, squares = parts[0].count, parts[0].mean, parts[0].squares
+    count, mean, squares = parts[0].n_rows, parts[0].mean, parts[0].squares
     for part in parts[1:]:
-        both = max(count + part.count, 1.0)
+        both = max(count + part.n_rows, 1.0)
         gap = part.mean - mean
-        squares = squares + part.squares + gap**2 * (count * part.count / both)
-        mean = mean + gap * (part.count / both)
-        count += part.count
+        squares = squares + part.squares + gap**2 * (count * part.n_rows / both)
+        mean = mean + gap * (part.n_rows / both)
+        count += part.n_rows
     std = np.sqrt(squares / max(count - 1.0, 1.0))
     # Rounding of a constant column must not pass for spread.
     std = np.where(std > 1e-7 * np.abs(mean), std, 0.0)

@@ -185,7 +185,7 @@ def fourier_basis(positions: Array, n_rows: int, n_low: int) -> Matrix:
         # The Nyquist frequency has one vector (±1), not two.
         parts[1][:, -1] /= np.sqrt(2.0)
         parts[2] = parts[2][:, :-1]
-    return np.concatenate(parts, axis=1) / np.sqrt(n_rows)
+    return np.asarray(np.concatenate(parts, axis=1) / np.sqrt(n_rows))
 
 
 def cosine_basis(positions: Array, n_rows: int, n_low: int) -> Matrix:

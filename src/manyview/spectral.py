@@ -12,7 +12,7 @@ import numpy as np
 
 from . import assign, graph, progress
 from .base import (
-    MultiViewClusterer,
+    ReplayClusterer,
     check_choice,
     check_count,
     check_dtype,
@@ -32,7 +32,7 @@ def embed_step(block: Block, state: State, small: Matrix) -> Result:
     return Result(state={assign.FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
 
 
-class AnchorSpectral(MultiViewClusterer):
+class AnchorSpectral(ReplayClusterer):
     """Spectral clustering of the multi-view anchor graph.
 
     Clusters the unit rows of F Σ, where F (n_samples, 2 n_clusters) are the
@@ -107,9 +107,8 @@ class AnchorSpectral(MultiViewClusterer):
         check_dtype(self.dtype)
         views = self._begin(X)
         with progress.shown(self.verbose):
-            engine = open_engine(
-                views, self.dtype or views.dtype, block_rows=self.block_rows
-            )
+            self._dtype = np.dtype(self.dtype or views.dtype)
+            engine = open_engine(views, self._dtype, block_rows=self.block_rows)
             return self._fit_engine(engine)
 
     def _fit_engine(self, engine: Engine) -> Self:
@@ -131,6 +130,7 @@ class AnchorSpectral(MultiViewClusterer):
         spectrum = graph.fit_spectrum(engine, made, self.n_clusters)
         graph.put_basis(engine, spectrum)
         engine.run(embed_step, spectrum.values, title="Embedding", views=False)
+        self._spectrum = spectrum
         self.embedding_ = engine.read(assign.FIELD)
         self.view_weights_ = spectrum.weights
         sample = assign.pick(engine, assign.FIELD, drawn.rows)
@@ -138,3 +138,10 @@ class AnchorSpectral(MultiViewClusterer):
             engine, self.n_clusters, sample, n_init=self.n_init, seed=child_seed(rng)
         )
         return self._finish(labels)
+
+    def _replay(self, engine: Engine) -> None:
+        """The passes of the fit that make the embedding, on other rows."""
+        engine.run(graph.tie_step, self._spectrum.graph, title="Anchor graph")
+        engine.run(graph.basis_step, self._spectrum.table, title="Basis", views=False)
+        small = self._spectrum.values
+        engine.run(embed_step, small, title="Embedding", views=False)

@@ -94,7 +94,7 @@ class SFMC(MultiViewClusterer):
     >>> import numpy as np
     >>> from manyview.baselines import SFMC
     >>> x = np.repeat([[0.0], [5.0]], 10, axis=0) + np.linspace(0, 1, 20)[:, None]
-    >>> np.bincount(SFMC(n_clusters=2, n_neighbors=3).fit([x, -x]).labels_)
+    >>> np.bincount(SFMC(n_clusters=2).fit([x, x**2]).labels_)
     array([10, 10])
     """
 

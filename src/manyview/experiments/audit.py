@@ -137,7 +137,7 @@ def audit_order(
     found, alike = _partitions(given[stand], fit, free=estimator is None)
     back = np.argsort(stand)
     found = {run: x[back] for run, x in found.items()}
-    return _judge(fit.name, found, known, alike, given.origin)
+    return _judge(fit, found, known, alike, given.origin or "the data")
 
 
 def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
@@ -171,6 +171,10 @@ class _Fit:
         self.estimator, self.n_clusters = estimator, n_clusters
         self.seed, self.groups = seed, groups
         self.name = type(estimator).__name__
+        tags = estimator.__sklearn_tags__().multiview
+        smoothing = str(estimator.get_params().get("smoothing"))
+        declared = bool(tags and tags.order_dependent)
+        self.reads_order = declared or "sequence" in smoothing
 
     def __call__(self, views: Views, seed: int = 0) -> Labels:
         model = clone(self.estimator)
@@ -225,7 +229,7 @@ def alike_beyond_chance(labels: Labels) -> float:
 
 
 def _judge(
-    name: str, found: dict[str, Labels], known: Any, alike: float, origin: str | None
+    fit: _Fit, found: dict[str, Labels], known: Any, alike: float, where: str
 ) -> OrderAudit:
     """Agreements, scores and the sentence."""
     agree = {run: ari(found[GIVEN], x) for run, x in found.items()}
@@ -233,9 +237,13 @@ def _judge(
     if known is not None:
         for run, x in found.items():
             scores[run] |= {"NMI": nmi(known, x), "ARI": ari(known, x)}
-    dependence = _dependence(agree[SHUFFLED] / max(agree[SEED], 1e-9), alike)
-    trustworthy, reason = _trust(dependence, scores, known is not None)
-    where = origin or "the data"
+    share = agree[SHUFFLED] / max(agree[SEED], 1e-9)
+    # What chance alone does to the ties of neighbours (two standard errors).
+    by_chance = 2.0 / np.sqrt(len(found[GIVEN]))
+    dependence = _dependence(share, alike - by_chance)
+    free = dependence == "almost none" and not fit.reads_order
+    trustworthy, reason = _trust(free, scores, known is not None)
+    name = fit.name
     sentence = (
         f"{name} depends on the row order of {where}: {dependence} (the shuffled run "
         f"agrees with ARI {agree[SHUFFLED]:.2f}, another seed with {agree[SEED]:.2f}; "
@@ -261,10 +269,10 @@ def _dependence(share: float, alike: float) -> str:
 
 
 def _trust(
-    dependence: str, scores: dict[str, dict[str, float]], known: bool
+    free: bool, scores: dict[str, dict[str, float]], known: bool
 ) -> tuple[bool | None, str]:
     """Can the result in the given order be trusted, and why."""
-    if dependence == "almost none":
+    if free:
         return (True if known else None), "The order of the rows cannot have made it."
     if not known:
         return None, (

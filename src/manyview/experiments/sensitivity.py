@@ -83,7 +83,7 @@ def fit_shared(model: Any, views: Views, shared: dict[Any, Any]) -> Any:
         len(views), n_low=model.n_low, min_duration=None, periodic=True
     )
     put_basis(engine, sequence)
-    weights = Weights(model.beta, model.smoothing_growth, True)
+    weights = Weights(model.beta, model.smoothing_growth, True, True)
     run_rounds(
         engine, first, ridges, weights,
         max_iter=model.max_iter, sequence=None, trace=None,
