@@ -18,7 +18,7 @@ from ..base import child_seed, generator
 from ..draw import draw
 from ..engine import open_engine
 from ..features import Features, fit_features
-from ..rounds import Weights, principal_start, run_rounds, start_from_directions
+from ..rounds import principal_start, run_rounds, start_from_directions
 from ..scaling import choose_scaling
 from ..smoothing import make_sequence, put_basis
 from ..views import Views
@@ -83,9 +83,8 @@ def fit_shared(model: Any, views: Views, shared: dict[Any, Any]) -> Any:
         len(views), n_low=model.n_low, min_duration=None, periodic=True
     )
     put_basis(engine, sequence)
-    weights = Weights(model.beta, model.smoothing_growth, True, True)
     run_rounds(
-        engine, first, ridges, weights,
+        engine, first, ridges, model._weights(),
         max_iter=model.max_iter, sequence=None, trace=None,
     )  # fmt: skip
     return correlation_kmeans(engine, drawn.rows[: model.n_clusters])[1]
@@ -94,7 +93,7 @@ def fit_shared(model: Any, views: Views, shared: dict[Any, Any]) -> Any:
 def _prepare(model: Any, views: Views, n_anchors: int) -> dict[str, Any]:
     """The set-up passes of a fit, with the same seeds."""
     rng = generator(model.random_state)
-    engine = open_engine(views, views.dtype)
+    engine = open_engine(model._begin(views), views.dtype)
     drawn = draw(engine, model._sample_size(n_anchors, len(views)), child_seed(rng))
     scalings = tuple(
         choose_scaling(x, model.scaling, drawn.view(v))

@@ -49,12 +49,13 @@ class Table:
     def to_markdown(self) -> str:
         """A pipe table below its caption; best bold, second best underlined."""
         marks = {BEST: "**{}**", SECOND: "<u>{}</u>", None: "{}"}
-        rows = [
+        cells = [[Cell(c) for c in self.columns], *self.rows]
+        head, *rows = (
             [marks[c.mark].format(c.text.replace("|", "\\|")) for c in row]
-            for row in self.rows
-        ]
-        lines = [self.columns, ["---"] * len(self.columns), *rows]
-        body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+            for row in cells
+        )
+        lines = [head, ["---"] * len(head), *rows]
+        body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         notes = "".join(f"\n{note}  " for note in self.notes)
         return f"**{self.caption}**\n\n{body}\n" + (f"{notes}\n" if notes else "")
 

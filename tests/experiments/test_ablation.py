@@ -1,0 +1,27 @@
+from manyview.experiments import ablation
+from manyview.experiments.estimators import PUBLISHED
+
+
+def test_published_variants_in_both_orders_default_ones_shuffled(small):
+    runs = ablation.runs([small], n_seeds=1)
+    published = [r for r in runs if r.method == PUBLISHED]
+    assert [r.order for r in published].count("file") == 4
+    assert [r.order for r in published].count("shuffled") == 4
+    rest = [r for r in runs if r.method != PUBLISHED]
+    assert {r.order for r in rest} == {"shuffled"}
+    assert len(rest) == 5
+
+
+def test_the_tables_line_variants_up_with_the_papers(record):
+    variants = ablation.PUBLISHED_VARIANTS
+    records = [
+        record(PUBLISHED, 0, 0.1 * (i + 1), setting=s)
+        for i, s in enumerate(variants.values())
+    ]
+    published, default = ablation.tables(records)
+    assert published.columns[2:] == list(variants)
+    ours, paper = published.rows[0], published.rows[-1]
+    assert [c.text for c in ours[2:]] == ["0.100", "0.200", "0.300", "0.400"]
+    assert [c.text for c in paper[2:]] == ["0.544", "0.155", "0.473", "0.548"]
+    assert ours[-1].mark == "best"
+    assert {c.text for row in default.rows for c in row[1:]} == {"–"}

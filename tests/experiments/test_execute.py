@@ -1,0 +1,124 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from manyview.experiments.execute import Limits, execute, labels_of
+from manyview.experiments.results import Results
+from manyview.experiments.run import Run
+
+DRIVER = """
+import sys
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.execute import execute
+from manyview.experiments.results import Results
+from manyview.experiments.run import Run
+data = DataSet.generated(
+    "small", n_samples=90, n_features=[4, 5], n_clusters=3, random_state=0
+)
+runs = [Run(data, "file", "ConcatKMeans", {"n_init": n}, 0) for n in range(1, 5)]
+execute(runs, Results(sys.argv[1]))
+"""
+
+
+def test_records_hold_scores_time_memory_and_what_was_run(executed):
+    records, runs, results = executed
+    ok = records[0]
+    assert ok["status"] == "ok"
+    assert ok["key"] == runs[0].key
+    assert (ok["method"], ok["order"], ok["seed"]) == ("ConcatKMeans", "shuffled", 0)
+    assert ok["scores"]["ACC"] == 1.0
+    assert ok["wall_s"] > 0
+    assert ok["cpu_s"] > 0
+    assert ok["peak_bytes"] > 10_000_000
+    labels = np.load(labels_of(ok, results))
+    again = np.load(labels_of(records[1], results))
+    assert labels.shape == (90,)
+    # Labels are in file order, whatever the shuffle: both seeds find the groups.
+    assert len(set(zip(labels.tolist(), again.tolist(), strict=True))) == 3
+
+
+def test_a_failing_run_is_recorded_and_the_rest_goes_on(executed):
+    records, _, _ = executed
+    assert [r["status"] for r in records] == ["ok", "ok", "failed"]
+    assert records[2]["error"].startswith("InputError: n_init must be at least 1")
+
+
+def test_what_has_a_result_is_not_run_again(executed):
+    records, runs, results = executed
+    before = results.path.read_bytes()
+    assert execute(runs, results) == records
+    assert results.path.read_bytes() == before
+
+
+def test_failed_runs_are_tried_again_when_asked(executed):
+    _, runs, results = executed
+    n_lines = len(results.path.read_text().splitlines())
+    execute(runs, results, Limits(retry_failed=True))
+    assert len(results.path.read_text().splitlines()) == n_lines + 1
+
+
+def test_killed_half_way_it_goes_on_without_redoing_runs(tmp_path, small):
+    results = Results(tmp_path)
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path)])
+    while not results.read() and driver.poll() is None:
+        time.sleep(0.05)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    done = results.read()
+    assert 1 <= len(done) < 4
+    runs = [Run(small, "file", "ConcatKMeans", {"n_init": n}, 0) for n in range(1, 5)]
+    records = execute(runs, results)
+    assert [r["status"] for r in records] == ["ok"] * 4
+    lines = [json.loads(x) for x in results.path.read_text().splitlines()]
+    assert len(lines) == 4
+    assert {k: r for r in lines if (k := r["key"]) in done} == done
+
+
+def test_a_run_over_its_time_is_stopped_and_recorded(tmp_path):
+    from manyview.experiments.data_set import DataSet
+
+    large = DataSet.generated(
+        "large", n_samples=20_000, n_features=[200] * 3, n_clusters=50, view_quality=0
+    )
+    run = Run(large, "file", "ConcatKMeans", {"n_init": 1000}, 0)
+    later = Run(large, "file", "ConcatKMeans", {"n_init": 1000}, 1)
+    first, second = execute([run, later], Results(tmp_path), Limits(seconds=1.0))
+    assert first["error"] == "TimeLimit: a run took more than 1 s."
+    assert second["error"].startswith("Not tried after: TimeLimit")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits on address space")
+def test_a_run_over_its_memory_is_recorded(tmp_path):
+    from manyview.experiments.data_set import DataSet
+
+    large = DataSet.generated(
+        "large", n_samples=50_000, n_features=[1000], n_clusters=2
+    )
+    run = Run(large, "file", "ConcatKMeans", {}, 0)
+    (record,) = execute([run], Results(tmp_path), Limits(memory=50_000_000))
+    assert record["status"] == "failed"
+    assert "Memory" in record["error"]
+
+
+def test_a_data_file_that_is_gone_fails_every_run_of_it(tmp_path):
+    from manyview.experiments.data_set import DataSet
+
+    path = tmp_path / "toy.npz"
+    np.savez(path, view0=np.eye(6), labels=np.arange(6) % 2)
+    run = Run(DataSet.of(path), "file", "ConcatKMeans", {}, 0)
+    assert run.key
+    path.unlink()
+    (record,) = execute([run], Results(tmp_path / "out"))
+    assert record["error"].startswith("FileError")
+
+
+def test_threads_are_divided_among_jobs():
+    alone = Limits(jobs=1).threads()
+    assert Limits(jobs=alone).threads() == 1
+    assert Limits(jobs=10_000).threads() == 1

@@ -1,0 +1,29 @@
+import pytest
+
+from manyview.experiments import reproduce as module
+from manyview.experiments.execute import Limits
+from manyview.experiments.reproduce import reproduce
+
+
+@pytest.mark.slow
+def test_one_command_writes_everything_and_resumes(small, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    grids = {"lam-beta": {"lam": (0.1, 1.0), "beta": (0.1, 1.0)}}
+    monkeypatch.setattr(module.sensitivity, "SURFACES", grids)
+    call = {
+        "n_seeds": 1, "methods": ["ConcatKMeans"], "orders": ("file",),
+        "limits": Limits(jobs=2), "scale": False,
+    }  # fmt: skip
+    page = reproduce([small], tmp_path, **call)
+    tables = {p.name for p in (tmp_path / "tables").iterdir()}
+    assert {"compare-small-file.md", "ablation-small-published.tex"} <= tables
+    figures = {p.name for p in (tmp_path / "figures").iterdir()}
+    assert figures == {
+        f"{stem}.{ending}"
+        for stem in ("process-small-file", "sensitivity-small-lam-beta-file")
+        for ending in ("png", "svg")
+    }
+    assert "sensitivity-small-lam-beta-file.png" in page.read_text(encoding="utf-8")
+    before = (tmp_path / "results.jsonl").read_bytes()
+    reproduce([small], tmp_path, **call)
+    assert (tmp_path / "results.jsonl").read_bytes() == before
