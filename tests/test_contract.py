@@ -16,6 +16,14 @@ METHODS = [method.estimator() for method in all_methods()]
 VARIANTS = [S2MVTC(smoothing=None), S2MVTC(smoothing=None, kernel="linear")]
 
 
+# Without the graph the start is random directions: another draw, another partition.
+NOT_OF_VARIANTS = {"check_sparse_agrees"}
+KNOWN_FAILURES = {
+    ("SMERAMVC", "check_clustering"): "groups rows by where they stand in the file, "
+    "and the blobs of this check are shuffled",
+}
+
+
 def name_of(value):
     name = getattr(value, "__name__", None)
     if name is None and hasattr(value, "func"):
@@ -25,8 +33,15 @@ def name_of(value):
 
 def sklearn_cases():
     for estimator in METHODS:
-        for model, check in estimator_checks_generator(estimator, mark="skip"):
-            yield pytest.param(model, check, id=f"{estimator}-{name_of(check)}")
+        # scikit-learn's check shuffles the rows that such a method reads in order.
+        skips = {"check_clustering": "order"} if estimator.order_dependent else {}
+        for model, check in estimator_checks_generator(
+            estimator, expected_failed_checks=skips, mark="skip"
+        ):
+            name = name_of(check)
+            reason = KNOWN_FAILURES.get((type(estimator).__name__, name))
+            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+            yield pytest.param(model, check, id=f"{estimator}-{name}", marks=marks)
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(sklearn_cases()))
@@ -39,6 +54,8 @@ def test_scikit_learns_contract(estimator, check):
 def own_cases():
     for estimator in [*METHODS, *VARIANTS]:
         for check in checks.checks_for(estimator):
+            if estimator in VARIANTS and check.__name__ in NOT_OF_VARIANTS:
+                continue
             yield pytest.param(estimator, check, id=f"{estimator}-{name_of(check)}")
 
 
