@@ -35,7 +35,7 @@ LOW_AGREEMENT, HIGH_AGREEMENT = 0.5, 0.9
 # Neighbours in a shuffled file that share a cluster, beyond chance.
 MANY_ALIKE, FEW_ALIKE = 0.25, 0.05
 MOST_NOISE_FEATURES = 256
-MIN_DURATION = 10
+SMOOTHING, MIN_DURATION = "graph+sequence", 10
 
 GIVEN = "as given"
 SEED = "as given, another seed"
@@ -104,8 +104,8 @@ def audit_order(
     labels : array (n_samples,), optional
         Known classes; default those of the views. They are only scored with.
     estimator : estimator of this package, optional
-        What to audit; default S2MVTC smoothing along the rows, beside the
-        order-free S2MVTC.
+        What to audit; default S2MVTC smoothing along the rows (runs of ten), beside
+        the order-free S2MVTC.
     order, groups : array (n_samples,), optional
         Key that orders the rows, and the recording of every row.
     random_state : int
@@ -167,7 +167,7 @@ class _Fit:
         from ..s2mvtc import S2MVTC
 
         if estimator is None:
-            estimator = S2MVTC(smoothing="sequence", min_duration=MIN_DURATION)
+            estimator = S2MVTC(smoothing=SMOOTHING, min_duration=MIN_DURATION)
         self.estimator, self.n_clusters = estimator, n_clusters
         self.seed, self.groups = seed, groups
         self.name = type(estimator).__name__
@@ -256,7 +256,10 @@ def _judge(
     )
     for run, values in scores.items():
         table.add(run, *(f"{v:.3f}" for v in values.values()))
-    title = f"Order audit of {name}, {where} ({len(found[GIVEN]):,} rows)"
+    title = (
+        f"Order audit of {name}, {where} in the given order ({len(found[GIVEN]):,} "
+        f"rows, seed {fit.seed})\n{reason}"
+    )
     return OrderAudit(sentence, trustworthy, dependence, table, found, scores, title)
 
 
