@@ -1,15 +1,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.utils.estimator_checks import check_estimator
 
 from manyview.baselines import FMVACC
 from manyview.baselines.fmvacc import anchor_fit, update_anchors, update_graph
 from manyview.metrics import ari, clustering_scores
-
-
-def test_contract():
-    check_estimator(FMVACC())
 
 
 def test_finds_separate_groups(three_views):

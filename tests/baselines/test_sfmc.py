@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.utils.estimator_checks import check_estimator
 
 from manyview.baselines import SFMC, memory_need
 from manyview.baselines.sfmc import (
@@ -23,11 +22,6 @@ def graphs_of(views, n_anchors=30):
     arrays = [divide_by_maximum(v) for v in views]
     rows = alternate_sampling(arrays, n_anchors)
     return [anchor_graph(a, a[rows], 5) for a in arrays]
-
-
-@giant
-def test_contract():
-    check_estimator(SFMC())
 
 
 def test_finds_separate_groups(three_views):

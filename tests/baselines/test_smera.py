@@ -1,14 +1,11 @@
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 from manyview.baselines import SMERAMVC, memory_need
 from manyview.baselines.smera import extend
+from manyview.checks import check_rows_permuted
 from manyview.errors import InputError, InputTypeError, ResourceError
 from manyview.metrics import accuracy, ari
-
-# The check clusters shuffled rows, which this method cannot do.
-SHUFFLED = {"check_clustering": "the method clusters the order of the rows"}
 
 
 def sorted_views(seed=0, n_rows=150):
@@ -18,8 +15,16 @@ def sorted_views(seed=0, n_rows=150):
     return [v + rng.normal(size=v.shape) for v in views], labels
 
 
-def test_contract():
-    check_estimator(SMERAMVC(), expected_failed_checks=SHUFFLED)
+class ClaimsNoOrder(SMERAMVC):
+    """The same method without its tag."""
+
+    order_dependent = False
+
+
+def test_fails_the_row_permutation_check_that_its_tag_excuses():
+    check_rows_permuted(SMERAMVC())
+    with pytest.raises(AssertionError, match="shuffled rows must give the same"):
+        check_rows_permuted(ClaimsNoOrder())
 
 
 def test_sorted_rows_score_high_and_shuffled_rows_low():
