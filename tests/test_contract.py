@@ -33,11 +33,7 @@ def name_of(value):
 
 def sklearn_cases():
     for estimator in METHODS:
-        # scikit-learn's check shuffles the rows that such a method reads in order.
-        skips = {"check_clustering": "order"} if estimator.order_dependent else {}
-        for model, check in estimator_checks_generator(
-            estimator, expected_failed_checks=skips, mark="skip"
-        ):
+        for model, check in estimator_checks_generator(estimator, mark="skip"):
             name = name_of(check)
             reason = KNOWN_FAILURES.get((type(estimator).__name__, name))
             marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
