@@ -1,0 +1,139 @@
+"""The anchor graph against a dense reference, and what must not change it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from manyview import graph
+from manyview.draw import draw
+from manyview.engine import open_engine
+from manyview.scaling import choose_scaling
+from manyview.views import Views
+
+
+def make(views, *, n_clusters=4, n_anchors=120, seed=0, block_rows=64):
+    views = Views.of(views)
+    engine = open_engine(views, np.float64, block_rows=block_rows)
+    drawn = draw(engine, len(views), seed)
+    scalings = tuple(
+        choose_scaling(m, "standard", drawn.view(v))
+        for v, m in enumerate(drawn.moments)
+    )
+    made = graph.build_graph(
+        drawn,
+        scalings,
+        n_samples=len(views),
+        n_anchors=n_anchors,
+        n_neighbors=5,
+        seed=seed,
+    )
+    return engine, made, graph.fit_spectrum(engine, made, n_clusters)
+
+
+def dense_ties(engine, made):
+    columns, weights = engine.read("columns"), engine.read("weights")
+    out = np.zeros((engine.n_samples, sum(made.sizes)))
+    for i, (c, w) in enumerate(zip(columns, weights, strict=True)):
+        np.add.at(out[i], c, w)
+    return out
+
+
+def test_weights_fall_linearly_to_the_first_anchor_left_out():
+    d = np.array([[4.0, 1.0, 9.0, 2.0, 16.0]])
+    index, w = graph.linear_weights(d, 3)
+    assert index.tolist() == [[1, 3, 0]]
+    expected = np.array([9 - 1, 9 - 2, 9 - 4]) / (8 + 7 + 5)
+    np.testing.assert_allclose(w, [expected])
+
+
+def test_weights_of_ties_are_even():
+    _, w = graph.linear_weights(np.full((1, 6), 3.0), 4)
+    np.testing.assert_allclose(w, 0.25)
+
+
+def test_fewer_anchors_than_neighbours():
+    index, w = graph.linear_weights(np.array([[1.0, 2.0]]), 5)
+    assert index.shape == w.shape == (1, 2)
+    np.testing.assert_allclose(w.sum(), 1.0)
+
+
+def test_basis_is_the_leading_left_singular_vectors(three_views):
+    views, _ = three_views
+    engine, made, spectrum = make(views)
+    gap = graph.put_basis(engine, spectrum)
+    F = engine.read("F")
+    Z = dense_ties(engine, made)
+    n_views = len(views)
+    owner = np.repeat([p.views[0] for p in made.pieces], made.sizes)
+    draws = len(made.pieces) / n_views
+    H = Z * np.sqrt(spectrum.weights[owner] / draws / Z.sum(axis=0))
+    u, s, _ = np.linalg.svd(H, full_matrices=False)
+    np.testing.assert_allclose(spectrum.values, s[: F.shape[1]], rtol=1e-6)
+    overlap = np.linalg.svd(u[:, : F.shape[1]].T @ F, compute_uv=False)
+    np.testing.assert_allclose(overlap, 1.0, atol=1e-4)
+    assert gap < 1e-5
+
+
+def test_every_row_has_the_same_total_weight(three_views):
+    views, _ = three_views
+    hidden = [np.array(v, dtype=float) for v in views]
+    hidden[0][::3] = np.nan
+    engine, made, _ = make(hidden)
+    total = engine.read("weights").sum(axis=1)
+    np.testing.assert_allclose(total, len(made.pieces), rtol=1e-5)
+
+
+def test_all_anchors_stay_within_the_limit(three_views):
+    views, _ = three_views
+    for limit in (12, 50, 333):
+        _, made, _ = make(views, n_anchors=limit)
+        assert sum(made.sizes) <= limit
+
+
+@pytest.mark.parametrize("size", [30, 700])
+def test_leading_vectors_of_both_solvers(size):
+    rng = np.random.default_rng(size)
+    half = rng.normal(size=(size, size))
+    gram = half @ half.T
+    values, vectors = graph.leading(gram, 5)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(gram)[::-1][:5], rtol=1e-6)
+    np.testing.assert_allclose(gram @ vectors, vectors * values, rtol=1e-4, atol=1e-3)
+    assert (np.sum(vectors**3, axis=0) >= 0).all()
+
+
+def test_directions_of_no_size_are_left_out():
+    values, vectors = graph.leading(np.diag([3.0, 2.0, 0.0, 0.0]), 4)
+    assert values.tolist() == [3.0, 2.0]
+    assert vectors.shape == (4, 2)
+
+
+def test_a_clustered_view_weighs_more_than_noise():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 400)
+    good = 8 * rng.normal(size=(4, 6))[labels] + rng.normal(size=(400, 6))
+    _, _, spectrum = make([good, rng.normal(size=(400, 6))])
+    assert spectrum.weights[0] > 1.2 * spectrum.weights[1]
+
+
+def test_block_size_does_not_matter(three_views):
+    views, _ = three_views
+    tables = [make(views, block_rows=b)[2].table for b in (17, 300)]
+    np.testing.assert_allclose(tables[0], tables[1], atol=1e-8)
+
+
+def test_sparse_and_dense_views_agree(three_views):
+    views, _ = three_views
+    positive = [np.abs(v) for v in views]
+    as_sparse = [sp.csr_array(v) for v in positive]
+    values = []
+    for given in (positive, as_sparse):
+        engine = open_engine(Views.of(given), np.float64)
+        drawn = draw(engine, engine.n_samples, 0)
+        scalings = tuple(
+            choose_scaling(m, "unit", drawn.view(v))
+            for v, m in enumerate(drawn.moments)
+        )
+        made = graph.build_graph(
+            drawn, scalings, n_samples=300, n_anchors=60, n_neighbors=5, seed=0
+        )
+        values.append(graph.fit_spectrum(engine, made, 4).values)
+    np.testing.assert_allclose(values[0][:4], values[1][:4], rtol=0.05)
