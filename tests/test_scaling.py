@@ -42,7 +42,7 @@ def table():
 def test_moments_do_not_depend_on_blocks(n, block_rows, seed):
     x = np.random.default_rng(seed).normal(1e3, 1.0, size=(n, 3))
     found = moments_of(x, block_rows)
-    assert found.count == n
+    assert found.n_rows == n
     np.testing.assert_allclose(found.mean, x.mean(axis=0), rtol=1e-12)
     spread = x.std(axis=0, ddof=1) if n > 1 else np.zeros(3)
     np.testing.assert_allclose(found.std, spread, rtol=1e-7, atol=1e-12)
@@ -59,7 +59,7 @@ def test_moments_count_only_rows_that_have_the_view(table):
     present[1::3, 0] = False
     found = moments_of(table, 11, present=present)
     there = table[present[:, 0]]
-    assert found.count == len(there)
+    assert found.n_rows == len(there)
     np.testing.assert_allclose(found.mean, there.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.std, there.std(axis=0, ddof=1), rtol=1e-12)
     assert found.zero_share == 0.0
