@@ -18,7 +18,7 @@ from manyview.anchors import (
 from manyview.draw import draw
 from manyview.engine import open_engine
 from manyview.errors import InputError
-from manyview.scaling import Scaling, choose_scaling
+from manyview.scaling import Scaling, make_scaling
 from manyview.views import Views
 
 PLAIN = Scaling("none")
@@ -157,7 +157,7 @@ def drawn():
     rng = np.random.default_rng(10)
     engine = engine_of(rng.normal(size=(60, 3)), rng.normal(size=(60, 2)))
     found = draw(engine, 60, 0)
-    return found, tuple(choose_scaling(m, "standard", None) for m in found.moments)
+    return found, tuple(make_scaling(m, "standard") for m in found.moments)
 
 
 def test_random_anchors_are_the_first_drawn_rows_prepared(drawn):

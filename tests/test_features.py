@@ -7,7 +7,7 @@ from manyview.anchors import features, make_kernels
 from manyview.engine import Result, open_engine
 from manyview.features import Features, block_features, fit_features, masked
 from manyview.rounds import Start, start_step
-from manyview.scaling import choose_scaling, measure
+from manyview.scaling import make_scaling, measure
 from manyview.views import Views
 
 
@@ -17,7 +17,7 @@ def opened(keep=True, block_rows=None, present=None):
     engine = open_engine(
         Views(views, present=present), np.float64, block_rows=block_rows
     )
-    scalings = tuple(choose_scaling(m, "standard", None) for m in measure(engine))
+    scalings = tuple(make_scaling(m, "standard") for m in measure(engine))
     anchors = (rng.normal(size=(9, 3)), rng.normal(size=(9, 4)))
     kernels = make_kernels(engine, "rbf", scalings, anchors)
     return engine, Features(scalings, kernels, keep=keep), views

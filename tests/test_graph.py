@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from manyview import graph
 from manyview.draw import draw
 from manyview.engine import open_engine
-from manyview.scaling import choose_scaling
+from manyview.scaling import make_scaling
 from manyview.views import Views
 
 
@@ -14,10 +15,7 @@ def make(views, *, n_clusters=4, n_anchors=120, seed=0, block_rows=64):
     views = Views.of(views)
     engine = open_engine(views, np.float64, block_rows=block_rows)
     drawn = draw(engine, len(views), seed)
-    scalings = tuple(
-        choose_scaling(m, "standard", drawn.view(v))
-        for v, m in enumerate(drawn.moments)
-    )
+    scalings = tuple(make_scaling(m, "standard") for m in drawn.moments)
     made = graph.build_graph(
         drawn,
         scalings,
@@ -128,10 +126,7 @@ def test_sparse_and_dense_views_agree(three_views):
     for given in (positive, as_sparse):
         engine = open_engine(Views.of(given), np.float64)
         drawn = draw(engine, engine.n_samples, 0)
-        scalings = tuple(
-            choose_scaling(m, "unit", drawn.view(v))
-            for v, m in enumerate(drawn.moments)
-        )
+        scalings = tuple(make_scaling(m, "unit") for m in drawn.moments)
         made = graph.build_graph(
             drawn, scalings, n_samples=300, n_anchors=60, n_neighbors=5, seed=0
         )

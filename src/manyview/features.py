@@ -19,7 +19,7 @@ from .views import Block
 
 Matrix = np.ndarray[Any, Any]
 
-LAM_SHARE = 0.1
+LAM_SHARE = 0.01
 
 
 class Features(NamedTuple):

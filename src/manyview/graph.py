@@ -23,7 +23,7 @@ from .anchors import kmeans_anchors, squared_distances
 from .assign import KMEANS_SAMPLE
 from .draw import Draw
 from .engine import Engine, Result, State
-from .scaling import Scaling, apply_scaling, inverse
+from .scaling import Scaling, apply_scaling, inverse, make_scaling, suggest
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -32,7 +32,10 @@ MOST_DRAWS = 6
 ROWS_PER_TIE = 3
 VECTORS = 2
 SAMPLE_PER_ANCHOR = 10
-WORTH_POWER = 2.0
+LEAST_GAP = 1e-3
+CHOICE_ROWS = 6000
+CHOICE_ANCHORS = 1000
+N_NEIGHBORS = 5
 DENSE_SIZE = 600
 NO_SIZE = 1e-9
 
@@ -148,6 +151,34 @@ def basis_step(block: Block, state: State, small: Matrix) -> Result:
     return Result(state={"F": F}, stats={"identity": F.T @ F})
 
 
+def choose_scalings(
+    drawn: Draw, kind: str | None, n_clusters: int, seed: int
+) -> tuple[Scaling, ...]:
+    """The scaling of every view: the named one, or what its drawn rows favour."""
+    if kind != "auto":
+        return tuple(make_scaling(m, kind) for m in drawn.moments)
+    chosen = []
+    for v, moments in enumerate(drawn.moments):
+        rows = drawn.view(v)[:CHOICE_ROWS]
+        options = [make_scaling(moments, k) for k in suggest(moments, rows, n_clusters)]
+        gaps = [0.0]
+        if len(options) > 1:
+            gaps = [own_gap(rows, option, n_clusters, seed) for option in options]
+        chosen.append(options[int(np.argmax(gaps))])
+    return tuple(chosen)
+
+
+def own_gap(rows: Array, scaling: Scaling, n_clusters: int, seed: int) -> float:
+    """How clearly one view's drawn rows fall into clusters under a scaling."""
+    prepared = apply_scaling(rows, scaling)
+    size = max(rows.shape[0] // ROWS_PER_TIE, min(rows.shape[0], 10))
+    anchors = kmeans_anchors(prepared, min(size, CHOICE_ANCHORS), seed)
+    index, w = linear_weights(squared_distances(prepared, anchors), N_NEIGHBORS)
+    Z = sparse_ties(to_host(index), to_host(w), len(anchors))
+    root = np.sqrt(inverse(np.asarray(Z.sum(axis=0)).ravel()))
+    return cluster_gap((Z.T @ Z).toarray() * np.outer(root, root), n_clusters)
+
+
 def build_graph(
     drawn: Draw,
     scalings: tuple[Scaling, ...],
@@ -183,29 +214,31 @@ def sample_size(n_anchors: int, n_views: int) -> int:
 def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     """One pass for Z and its Gram; then the weights of the views and F's table."""
     total, _ = engine.run(neighbour_step, graph, title="Anchor graph")
-    degree, gram = total["degree"], total["gram"]
     owner = np.repeat([p.views[0] for p in graph.pieces], graph.sizes)
-    root = np.sqrt(inverse(degree))
     n_views = len(graph.scalings)
-    scaled = gram * np.outer(root, root) / (len(graph.pieces) / n_views)
-    worth = np.array(
-        [
-            view_worth(scaled[np.ix_(owner == v, owner == v)], n_clusters)
-            for v in range(n_views)
-        ]
-    )
-    weights = worth**WORTH_POWER / np.sum(worth**WORTH_POWER)
+    root = np.sqrt(inverse(total["degree"]) * n_views / len(graph.pieces))
+    gram = total["gram"] * np.outer(root, root)
+    gaps = [
+        cluster_gap(gram[np.ix_(owner == v, owner == v)], n_clusters)
+        for v in range(n_views)
+    ]
+    weights = np.maximum(gaps, LEAST_GAP)
+    weights = weights / weights.sum()
     column = np.sqrt(weights[owner])
-    values, vectors = leading(scaled * np.outer(column, column), VECTORS * n_clusters)
-    per_draw = np.sqrt(len(graph.pieces) / n_views)
-    table = (root * column / per_draw)[:, None] * vectors / np.sqrt(values)
+    values, vectors = leading(gram * np.outer(column, column), VECTORS * n_clusters)
+    table = (root * column)[:, None] * vectors / np.sqrt(values)
     return Spectrum(graph, table, np.sqrt(values), weights)
 
 
-def view_worth(gram: Matrix, n_clusters: int) -> float:
-    """How clustered a view's own graph is: mean of its leading squared values."""
-    values, _ = leading(gram, n_clusters)
-    return float(np.sum(values) / n_clusters)
+def cluster_gap(gram: Matrix, n_clusters: int) -> float:
+    """How far the C leading frequencies lie below the next one, in 0 … 1.
+
+    ρ = 1 − mean_{j ≤ C} (1 − σ_j²) / (1 − σ²_{C+1}): 1 for C separate pieces.
+    """
+    values, _ = leading(gram, n_clusters + 1)
+    gaps = np.ones(n_clusters + 1)
+    gaps[: values.size] = np.maximum(1.0 - values, 0.0)
+    return float(1.0 - gaps[:-1].mean() / max(float(gaps[-1]), NO_SIZE))
 
 
 def leading(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:

@@ -48,19 +48,25 @@ class Round(NamedTuple):
     smooth: tuple[Matrix, ...] | None
     filtered: float
     beta: float
+    worth: tuple[float, ...]
     centre: bool
     keep: bool
     trace: Matrix | None
 
 
 class Weights(NamedTuple):
-    """beta, the growth of the smoothing weight a, whether there is any; are the
-    rows z-scored (centred), or only of one length."""
+    """Weights of the objective's terms.
+
+    `beta` of the consensus, `growth` of the smoothing weight a per round (if it
+    `smooths` at all), `worth` of every view (1 each in the paper); `centre` says
+    whether rows are z-scored or only brought to one length.
+    """
 
     beta: float
     growth: float
     smooths: bool
     centre: bool
+    worth: tuple[float, ...]
 
 
 class History(NamedTuple):
@@ -114,7 +120,8 @@ def start_step(block: Block, state: State, small: Start) -> Result:
         keep_features(kept, phi, small.features, v)
         first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
         total = total + masked(first, block.present[:, v])
-    kept["B_bar"] = total / view_counts(block, total)
+    ones = (1.0,) * block.present.shape[1]
+    kept["B_bar"] = total / view_counts(block, total, ones)
     return Result(state=kept)
 
 
@@ -136,7 +143,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
         if small.filtered:
             B += small.filtered * state[f"Y{v}"]
         B = masked(z_score(B, small.centre), block.present[:, v])
-        total += B
+        total += small.worth[v] * B
         stats[f"P{v}"] = phi.T @ B
         stats[f"sum{v}"] = xp.sum(B, axis=0, dtype=xp.float64)
         stats[f"square{v}"] = xp.sum(B * B, dtype=xp.float64)
@@ -144,7 +151,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             stats[f"C{v}"] = F.T @ B
         if small.keep or small.trace is not None:
             kept[f"B{v}"] = B
-    counts = view_counts(block, total)
+    counts = view_counts(block, total, small.worth)
     kept["B_bar"] = fresh = z_score(total / counts, small.centre)
     stats["apart"] = xp.sum(counts * fresh * fresh - 2.0 * fresh * total)
     note = None if small.trace is None else _traced(block, kept, small.trace)
@@ -153,10 +160,13 @@ def round_step(block: Block, state: State, small: Round) -> Result:
     )
 
 
-def view_counts(block: Block, model: Array) -> Array:
-    """Number of views of every row, as a column."""
+def view_counts(block: Block, model: Array, worth: tuple[float, ...]) -> Array:
+    """Total weight of the views that every row has, as a column."""
     xp = namespace(model)
-    return xp.sum(xp.astype(block.present, model.dtype), axis=1, keepdims=True)
+    weights = cast(np.asarray(worth), model)
+    return xp.sum(
+        xp.astype(block.present, model.dtype) * weights, axis=1, keepdims=True
+    )
 
 
 def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
@@ -211,6 +221,7 @@ def run_rounds(
             smooth=None if smooth is None or not a else tuple(a * c for c in smooth),
             filtered=a if sequence is not None and t > 0 else 0.0,
             beta=weights.beta,
+            worth=weights.worth,
             centre=weights.centre,
             keep=sequence is not None,
             trace=trace,
@@ -222,7 +233,7 @@ def run_rounds(
             smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
         history.rounds.append(small)
         history.objective.append(
-            objective(total, fits, old, products, energy, a, weights.beta)
+            objective(total, fits, old, products, energy, a, weights)
         )
         if trace is not None:
             history.trace.append(
@@ -259,18 +270,18 @@ def objective(
     new: list[Matrix],
     smooth: list[float],
     a: float,
-    beta: float,
+    weights: Weights,
 ) -> float:
     """The objective at the end of a round, from small matrices alone.
 
     ‖B − Phi U‖² + lam ‖U‖² = ‖B‖² − 2⟨U, PhiᵀB⟩ + ⟨U, PhiᵀB_old⟩, since U solves
     (PhiᵀPhi + lam I) U = PhiᵀB_old; ‖B − Y‖² = ‖B‖² − ‖Y‖² for a projection.
     """
-    squares = [float(total[f"square{v}"]) for v in range(len(fits))]
-    value = beta * (sum(squares) + float(total["apart"]))
-    for v, square in enumerate(squares):
-        value += square + float(np.sum(fits[v] * (old[v] - 2.0 * new[v])))
-        value += a * (square - smooth[v])
+    value = weights.beta * float(total["apart"])
+    for v, worth in enumerate(weights.worth):
+        square = float(total[f"square{v}"])
+        fit = square + float(np.sum(fits[v] * (old[v] - 2.0 * new[v])))
+        value += worth * (fit + weights.beta * square + a * (square - smooth[v]))
     return 0.5 * value
 
 

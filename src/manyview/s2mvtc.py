@@ -61,7 +61,9 @@ from .rounds import (
     start_from_graph,
     start_step,
 )
-from .scaling import SCALINGS, Scaling, choose_scaling
+from .scaling import SCALINGS, Scaling
+
+START_POWER = 2
 
 # Classes, beta, lam and L of the paper's six data sets (its Tables 2 and 3).
 PUBLISHED = {
@@ -101,7 +103,7 @@ class S2MVTC(ReplayClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         n_anchors: int = 1000,
         anchors: Any = "kmeans",
@@ -204,6 +206,7 @@ class S2MVTC(ReplayClusterer):
         self._check_parameters()
         views = self._begin(X)
         with progress.shown(self.verbose):
+            self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
             engine = open_engine(views, self._dtype, block_rows=self.block_rows)
             return self._fit_engine(engine, order, groups, trace)
@@ -211,11 +214,10 @@ class S2MVTC(ReplayClusterer):
     def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
         """The method on an engine's blocks: set-up passes, rounds, clustering."""
         rng = generator(self.random_state)
-        m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters)
+        m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
         drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
-        scalings = tuple(
-            choose_scaling(x, self.scaling, drawn.view(v))
-            for v, x in enumerate(drawn.moments)
+        scalings = graph.choose_scalings(
+            drawn, self.scaling, self.n_clusters, child_seed(rng)
         )
         anchors = choose_anchors(drawn, scalings, self.anchors, m, child_seed(rng))
         kernels = make_kernels(engine, self.kernel, scalings, anchors)
@@ -224,7 +226,8 @@ class S2MVTC(ReplayClusterer):
         if self._uses_graph():
             spectrum = self._put_graph(engine, drawn, scalings, child_seed(rng))
             start: Start | GraphStart
-            start = GraphStart(kept, spectrum.values, self.row_norm == "zscore")
+            scale = spectrum.values**START_POWER
+            start = GraphStart(kept, scale, self.row_norm == "zscore")
             first = start_from_graph(engine, start, ridges)
         else:
             spectrum = None
@@ -236,7 +239,7 @@ class S2MVTC(ReplayClusterer):
             engine,
             first,
             ridges,
-            self._weights(),
+            self._weights(spectrum),
             max_iter=self.max_iter,
             sequence=self._put_sequence(engine, order, groups),
             trace=None if trace is None else check_rows(trace, engine.n_samples),
@@ -273,12 +276,20 @@ class S2MVTC(ReplayClusterer):
             PRINCIPAL_ROWS,
             graph.sample_size(self.n_graph_anchors, self.n_views_),
         )
-        return min(n_samples, max(wanted, self.n_clusters))
+        return min(n_samples, max(wanted, self.n_clusters_))
 
-    def _weights(self) -> Weights:
-        beta = float(self.beta) if self.consensus else 0.0
-        smooths, centre = self.smoothing is not None, self.row_norm == "zscore"
-        return Weights(beta, self.smoothing_growth, smooths, centre)
+    def _weights(self, spectrum: graph.Spectrum | None) -> Weights:
+        """The objective's weights; views weigh as in the graph, or all the same."""
+        worth = np.ones(self.n_views_)
+        if spectrum is not None:
+            worth = spectrum.weights * self.n_views_
+        return Weights(
+            beta=float(self.beta) if self.consensus else 0.0,
+            growth=float(self.smoothing_growth),
+            smooths=self.smoothing is not None,
+            centre=self.row_norm == "zscore",
+            worth=tuple(float(w) for w in worth),
+        )
 
     def _uses_graph(self) -> bool:
         return self.smoothing in ("graph", "graph+sequence")
@@ -295,7 +306,7 @@ class S2MVTC(ReplayClusterer):
             n_neighbors=self.n_neighbors,
             seed=seed,
         )
-        spectrum = graph.fit_spectrum(engine, made, self.n_clusters)
+        spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
         graph.put_basis(engine, spectrum)
         self.view_weights_ = spectrum.weights
         return spectrum
@@ -326,12 +337,12 @@ class S2MVTC(ReplayClusterer):
         """The D, G problem of eq. (18) on the rows of B_bar."""
         self.embedding_ = engine.read("B_bar")
         if self.assign == "correlation":
-            rows = drawn.rows[: self.n_clusters]
+            rows = drawn.rows[: self.n_clusters_]
             centres, labels = assign.correlation_kmeans(engine, rows)
         else:
             sample = assign.pick(engine, "B_bar", drawn.rows)
             centres, labels = assign.kmeans(
-                engine, self.n_clusters, sample, n_init=self.n_init, seed=seed
+                engine, self.n_clusters_, sample, n_init=self.n_init, seed=seed
             )
         self._centres = centres
         return self._finish(labels)

@@ -18,13 +18,10 @@ from .views import Block
 
 Matrix = np.ndarray[Any, Any]
 
-SCALINGS = ("auto", "standard", "half", "global", "unit", "root", None)
+SCALINGS = ("auto", "standard", "global", "cosine", "unit", "root", None)
 
 MOSTLY = 0.5
 EVEN = 1e-3
-UNCORRELATED = 0.1
-RULE_ROWS = 2000
-RULE_FEATURES = 600
 
 
 class Moments(NamedTuple):
@@ -121,67 +118,50 @@ def _moments(parts: tuple[Tally, ...]) -> Moments:
     return Moments(count, mean, std, zeros, negatives, parts[0].sparse)
 
 
-def choose_scaling(moments: Moments, kind: str | None, rows: Array) -> Scaling:
-    """The transformation of one view: the named one, or the one `suggest` finds.
+def make_scaling(moments: Moments, kind: str | None) -> Scaling:
+    """The named transformation of one view.
 
     ``"standard"`` centres every feature and divides it by its standard
-    deviation, ``"half"`` by the root of that, ``"global"`` divides the whole
-    view by one number; ``"unit"`` brings every row to length 1, ``"root"`` takes
-    square roots first; ``None`` only centres, which no distance sees.
+    deviation, ``"global"`` divides the whole view by one number; ``"cosine"``
+    centres the features and brings every row to length 1, ``"unit"`` does so
+    without centring, ``"root"`` takes square roots first; ``None`` only centres,
+    which no distance sees.
     """
-    if kind == "auto":
-        kind = suggest(moments, rows)
     if kind in ("unit", "root"):
         return Scaling(kind, root=kind == "root", unit=True)
     mean = None if moments.sparse else moments.mean
     if kind == "standard":
         return Scaling(kind, shift=mean, scale=moments.inverse_std)
-    if kind in ("half", "global"):
+    if kind in ("global", "cosine"):
         size = np.sqrt(np.mean(moments.std**2))
-        relative = np.sqrt(moments.std * size) if kind == "half" else size
-        scale = inverse(np.where(moments.std > 0, relative, 0.0))
-        return Scaling(kind, shift=mean, scale=scale)
+        scale = np.full(moments.std.size, inverse(size))
+        return Scaling(kind, shift=mean, scale=scale, unit=kind == "cosine")
     return Scaling("none", shift=mean)
 
 
-def suggest(moments: Moments, rows: Array) -> str:
-    """What kind of features these are, from shares that no rescaling changes.
+def suggest(moments: Moments, rows: Array, n_clusters: int) -> tuple[str, ...]:
+    """Scalings that fit the kind of features, from shares no rescaling changes.
 
     Counts (no negative and mostly zero entries) and histograms (rows of equal
-    sum) are compared by angle, after a square root that tames large counts.
-    Uncorrelated features are principal components, whose small directions are
-    mostly noise and must not be blown up to the size of the large ones. The
-    rest is standardised.
+    sum) are compared by angle, after a square root that tames large counts. Few
+    features, no more than clusters, are all needed: standardised. Of others the
+    small directions may be noise: standardise, or leave them small and compare
+    by angle, whichever shows the clearer clusters.
     """
     if moments.negative_share == 0:
         if moments.zero_share > MOSTLY or _even_rows(rows):
-            return "root"
-    elif moments.sparse:
-        return "unit"
-    return "half" if correlation_level(rows) < UNCORRELATED else "standard"
+            return ("root",)
+    if moments.sparse:
+        return ("unit",)
+    if moments.mean.size <= n_clusters:
+        return ("standard",)
+    return ("standard", "cosine")
 
 
 def _even_rows(rows: Array) -> bool:
     """Do all rows sum to nearly the same?"""
-    sums = np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
+    sums = to_host(rows.sum(axis=1)).astype(np.float64).ravel()
     return bool(sums.std() < EVEN * sums.mean())
-
-
-def correlation_level(rows: Array) -> float:
-    """Root mean square correlation between features, its sampling noise removed."""
-    some = rows[:RULE_ROWS]
-    x = (some.toarray() if sp.issparse(some) else to_host(some)).astype(np.float64)
-    if x.shape[1] > RULE_FEATURES:
-        x = x[:, np.linspace(0, x.shape[1] - 1, RULE_FEATURES).astype(int)]
-    x = x - x.mean(axis=0)
-    length = np.sqrt(np.sum(x * x, axis=0))
-    x = x[:, length > 0] / length[length > 0]
-    n_rows, n_features = x.shape
-    if n_features < 2 or n_rows < 3:
-        return 1.0
-    square = float(np.sum((x.T @ x) ** 2)) - n_features
-    mean_square = square / (n_features * (n_features - 1))
-    return float(np.sqrt(max(mean_square - 1.0 / n_rows, 0.0)))
 
 
 def apply_scaling(x: Array, scaling: Scaling) -> Array:

@@ -21,10 +21,12 @@ from .base import (
 )
 from .draw import draw
 from .engine import Engine, Result, State, open_engine
-from .scaling import SCALINGS, cast, choose_scaling, unit_rows
+from .scaling import SCALINGS, cast, unit_rows
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
+
+POWER = 4
 
 
 def embed_step(block: Block, state: State, small: Matrix) -> Result:
@@ -35,18 +37,19 @@ def embed_step(block: Block, state: State, small: Matrix) -> Result:
 class AnchorSpectral(ReplayClusterer):
     """Spectral clustering of the multi-view anchor graph.
 
-    Clusters the unit rows of F Σ, where F (n_samples, 2 n_clusters) are the
+    Clusters the unit rows of F Σ⁴, where F (n_samples, 2 n_clusters) are the
     smoothest vectors of the graph that ties every row to its nearest anchors in
     each view, and Σ their singular values.
 
     Parameters
     ----------
-    n_clusters : int
+    n_clusters : int or "auto"
+        "auto" asks `choose_n_clusters`.
     n_graph_anchors : int
         Anchors of all views and draws together, at most.
     n_neighbors : int
         Anchors a row is tied to, in each view and draw.
-    scaling : {"auto", "standard", "half", "global", "unit", "root", None}
+    scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
         Preparation of the views; "auto" chooses per view from the data's shares.
     n_init : int
         Runs of k-means from which the best is taken.
@@ -78,7 +81,7 @@ class AnchorSpectral(ReplayClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         n_graph_anchors: int = 4096,
         n_neighbors: int = 5,
@@ -107,6 +110,7 @@ class AnchorSpectral(ReplayClusterer):
         check_dtype(self.dtype)
         views = self._begin(X)
         with progress.shown(self.verbose):
+            self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
             engine = open_engine(views, self._dtype, block_rows=self.block_rows)
             return self._fit_engine(engine)
@@ -115,9 +119,8 @@ class AnchorSpectral(ReplayClusterer):
         rng = generator(self.random_state)
         size = graph.sample_size(self.n_graph_anchors, self.n_views_)
         drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
-        scalings = tuple(
-            choose_scaling(m, self.scaling, drawn.view(v))
-            for v, m in enumerate(drawn.moments)
+        scalings = graph.choose_scalings(
+            drawn, self.scaling, self.n_clusters, child_seed(rng)
         )
         made = graph.build_graph(
             drawn,
@@ -127,15 +130,16 @@ class AnchorSpectral(ReplayClusterer):
             n_neighbors=self.n_neighbors,
             seed=child_seed(rng),
         )
-        spectrum = graph.fit_spectrum(engine, made, self.n_clusters)
+        spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
         graph.put_basis(engine, spectrum)
-        engine.run(embed_step, spectrum.values, title="Embedding", views=False)
+        scale = spectrum.values**POWER
+        engine.run(embed_step, scale, title="Embedding", views=False)
         self._spectrum = spectrum
         self.embedding_ = engine.read(assign.FIELD)
         self.view_weights_ = spectrum.weights
         sample = assign.pick(engine, assign.FIELD, drawn.rows)
         self._centres, labels = assign.kmeans(
-            engine, self.n_clusters, sample, n_init=self.n_init, seed=child_seed(rng)
+            engine, self.n_clusters_, sample, n_init=self.n_init, seed=child_seed(rng)
         )
         return self._finish(labels)
 
@@ -143,5 +147,5 @@ class AnchorSpectral(ReplayClusterer):
         """The passes of the fit that make the embedding, on other rows."""
         engine.run(graph.tie_step, self._spectrum.graph, title="Anchor graph")
         engine.run(graph.basis_step, self._spectrum.table, title="Basis", views=False)
-        small = self._spectrum.values
+        small = self._spectrum.values**POWER
         engine.run(embed_step, small, title="Embedding", views=False)

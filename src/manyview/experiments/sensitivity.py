@@ -1,26 +1,20 @@
 """How the scores move with the settings: the two surfaces of the paper's Figure 3.
 
-Cells of one surface share the drawn rows, the anchors, the features and, where
-lam is the same, the factor; only the rounds and the clustering are done again.
+Cells of one surface share the drawn rows, the anchors, the features and their
+Grams; only the small factors, the rounds and the clustering are done again.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import joblib
 import numpy as np
 
-from .. import ridge
-from ..anchors import anchor_count, choose_anchors, make_kernels
-from ..assign import correlation_kmeans
-from ..base import child_seed, generator
-from ..draw import draw
-from ..engine import open_engine
-from ..features import Features, fit_features
-from ..rounds import principal_start, run_rounds, start_from_directions
-from ..scaling import choose_scaling
-from ..smoothing import make_sequence, put_basis
+from ..engine import Engine
+from ..s2mvtc import S2MVTC
 from ..views import Views
 from .compare import IN_WORDS
 from .data_set import DataSet
@@ -41,6 +35,8 @@ SURFACES: dict[str, dict[str, tuple[Any, ...]]] = {
     },
 }
 SHOWN = ("ACC", "NMI")
+# Passes before the rounds that see neither lam, beta nor n_low.
+SET_UP = {"survey_step", "sketch_step", "width_step", "gram_step"}
 
 
 def runs(
@@ -63,49 +59,45 @@ def runs(
     return out
 
 
-def fit_shared(model: Any, views: Views, shared: dict[Any, Any]) -> Any:
-    """Labels of S²MVTC as published; what does not change is kept in `shared`."""
-    n_anchors = anchor_count(model.n_anchors, len(views), model.n_clusters)
-    if shared.get("n_anchors") != n_anchors:
-        shared.clear()
-        shared |= {"n_anchors": n_anchors} | _prepare(model, views, n_anchors)
-    engine, kept, drawn = (shared[name] for name in ("engine", "kept", "drawn"))
-    if shared["lam"] != model.lam:
-        shared["ridges"] = tuple(
-            ridge.factor_gram(r.gram, r.mean, model.lam, model.rank_tol)
-            for r in shared["ridges"]
-        )
-        shared["lam"] = model.lam
-    ridges = shared["ridges"]
-    start = principal_start(drawn, kept, ridges, model.n_components, shared["seed"])
-    first = start_from_directions(engine, start, ridges)
-    sequence = make_sequence(
-        len(views), n_low=model.n_low, min_duration=None, periodic=True
-    )
-    put_basis(engine, sequence)
-    run_rounds(
-        engine, first, ridges, model._weights(),
-        max_iter=model.max_iter, sequence=None, trace=None,
-    )  # fmt: skip
-    return correlation_kmeans(engine, drawn.rows[: model.n_clusters])[1]
+def fit_shared(model: S2MVTC, views: Views, shared: dict[str, Any]) -> Any:
+    """Labels of a fit whose set-up passes are remembered in `shared`."""
+    sharing = _SharedFit(**model.get_params(deep=False))
+    sharing.shared = shared
+    return sharing.fit(views).labels_
 
 
-def _prepare(model: Any, views: Views, n_anchors: int) -> dict[str, Any]:
-    """The set-up passes of a fit, with the same seeds."""
-    rng = generator(model.random_state)
-    engine = open_engine(model._begin(views), views.dtype)
-    drawn = draw(engine, model._sample_size(n_anchors, len(views)), child_seed(rng))
-    scalings = tuple(
-        choose_scaling(x, model.scaling, drawn.view(v))
-        for v, x in enumerate(drawn.moments)
-    )
-    anchors = choose_anchors(drawn, scalings, model.anchors, n_anchors, child_seed(rng))
-    plain = Features(scalings, make_kernels(engine, model.kernel, scalings, anchors))
-    kept, ridges = fit_features(engine, plain, model.lam, model.rank_tol)
-    return {
-        "engine": engine, "drawn": drawn, "kept": kept, "ridges": ridges,
-        "lam": model.lam, "seed": child_seed(rng),
-    }  # fmt: skip
+class _SharedFit(S2MVTC):
+    """The same fit on an engine that outlives it."""
+
+    shared: dict[str, Any]
+
+    def _fit_engine(self, engine: Engine, *how: Any) -> Self:
+        lasting = self.shared.setdefault("engine", _RememberingEngine(engine))
+        return super()._fit_engine(lasting, *how)
+
+
+class _RememberingEngine:
+    """Does not run a set-up pass again that had the same input the last time.
+
+    Its sums and the features it left with the rows are still there: the published
+    setting keeps them whole, whatever lam.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.last: dict[str, tuple[str, Any]] = {}
+
+    def run(self, step: Any, small: Any = None, **options: Any) -> Any:
+        name = step.__name__
+        if name not in SET_UP:
+            return self.engine.run(step, small, **options)
+        content = joblib.hash(small)
+        if name not in self.last or self.last[name][0] != content:
+            self.last[name] = content, self.engine.run(step, small, **options)
+        return copy.deepcopy(self.last[name][1])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
 
 
 def tables(records: Iterable[Record]) -> list[Table]:
