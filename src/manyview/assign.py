@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from ._xp import Array, index_sum, namespace, row_norms, to_host
+from ._xp import Array, index_sum, namespace, row_norms, smallest, to_host
 from .engine import Engine, Result, State
 from .scaling import cast
 from .views import Block
@@ -80,6 +80,21 @@ def nearest(rows: Array, centres: Centres) -> tuple[Array, Array]:
     xp = namespace(rows)
     cost = rows @ cast(-2.0 * centres.points.T, rows) + cast(centres.offsets, rows)
     return xp.argmin(cost, axis=1), xp.min(cost, axis=1)
+
+
+def certainty(rows: Matrix, centres: Centres) -> Matrix:
+    """(d₂ − d₁)/d₂ of every row, d₁ and d₂ the distances to its two best centres."""
+    points = centres.points[np.isfinite(centres.offsets)]
+    if len(points) < 2:
+        return np.ones(len(rows))
+    d, _ = nearest_two(np.asarray(rows, dtype=np.float64), points)
+    return np.asarray(1.0 - np.sqrt(d[:, 0] / np.where(d[:, 1] > 0, d[:, 1], 1.0)))
+
+
+def nearest_two(rows: Matrix, points: Matrix) -> tuple[Matrix, Matrix]:
+    """Squared distances to, and numbers of, the two nearest points of every row."""
+    d = row_norms(rows)[:, None] + row_norms(points) - 2.0 * rows @ points.T
+    return smallest(np.maximum(d, 0.0), 2)
 
 
 def correlation_kmeans(

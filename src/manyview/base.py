@@ -9,13 +9,21 @@ validation, so that ``check_estimator`` sees what it expects; lists, dicts and
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -60,7 +68,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Class attributes of a method: `citation` (paper), `order_dependent` (does
     the order of the rows matter), `deterministic` (the same labels whatever
-    `random_state`), `missing_views` (may rows lack views), `parameter_grid`
+    `random_state`), `missing_views` (may rows lack views), `chooses_n_clusters` (does it take
+    ``n_clusters="auto"``), `parameter_grid`
     (the paper's grid, for oracle-tuned comparisons only), `skipped_checks` (names
     of checks in `manyview.checks` that cannot hold, each with the reason).
     """
@@ -69,10 +78,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     order_dependent: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     missing_views: ClassVar[bool] = False
+    chooses_n_clusters: ClassVar[bool] = False
     parameter_grid: ClassVar[dict[str, list[Any]]] = {}
     skipped_checks: ClassVar[dict[str, str]] = {}
 
-    n_clusters: int
+    n_clusters: Any
+    n_clusters_: int
     labels_: IntArray
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -83,6 +94,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Checked views to fit on; sets the ``n_features_in_`` family."""
         views = self._to_views(X, reset=True)
         self._check_n_clusters(len(views))
+        if not isinstance(self.n_clusters, str):
+            self.n_clusters_ = int(self.n_clusters)
         if views.present is not None and not self.missing_views:
             raise InputError(
                 f"{type(self).__name__} needs every view of every row, but the data "
@@ -137,7 +150,15 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise InputError(str(error)) from error
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted model to a file that `manyview.load` reads; its path."""
+        from .model_file import save
+
+        return save(self, path)
+
     def _check_n_clusters(self, n_samples: int) -> None:
+        if self.n_clusters == "auto" and self.chooses_n_clusters:
+            return
         check_count(self.n_clusters, "n_clusters")
         if self.n_clusters > n_samples:
             raise InputError(
@@ -149,7 +170,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Store the labels; warn when one cluster has swallowed nearly all rows."""
         self.labels_ = np.asarray(labels).astype(np.intp, copy=False)
         counts = np.bincount(self.labels_)
-        if self.n_clusters > 1 and counts.max() > GIANT_SHARE * len(self.labels_):
+        if self.n_clusters_ > 1 and counts.max() > GIANT_SHARE * len(self.labels_):
             if len(self.labels_) > 1:
                 warnings.warn(
                     f"{type(self).__name__} put {counts.max()} of "
@@ -179,31 +200,77 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-class ReplayClusterer(MultiViewClusterer):
+class ReplayClusterer(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    MultiViewClusterer,
+):
     """A method whose fit is a list of passes: new rows go through the same ones.
 
     A subclass gives `_replay(engine)`, which leaves the embedding in the
     engine's state, and stores its centres in `_centres`.
     """
 
+    chooses_n_clusters: ClassVar[bool] = True
+    scaling: Any
+    random_state: Any
+    embedding_: FloatArray
     _centres: assign.Centres
 
     def predict(self, X: Any) -> IntArray:
         """Cluster of every row of new views, row by row."""
-        engine = self._embed(X)
+        engine = self._embed(self._again(X))
         engine.run(assign.assign_step, self._centres, title="Labels", views=False)
         return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
 
     def transform(self, X: Any) -> FloatArray:
         """Consensus embedding of every row of new views, row by row."""
-        return np.asarray(to_host(self._embed(X).read(assign.FIELD)))
+        views = self._again(X)
+        values = np.asarray(to_host(self._embed(views).read(assign.FIELD)))
+        return self._named_rows(values, views)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
         """Fit, and give back `embedding_`."""
-        return np.asarray(self.fit(X, y, **fit_params).embedding_)
+        views = X if _is_single_table(X) else Views.of(X)
+        values = np.asarray(self.fit(views, y, **fit_params).embedding_)
+        return self._named_rows(values, views)
 
-    def _embed(self, X: Any) -> Engine:
-        views = self._again(X)
+    @property
+    def certainty_(self) -> FloatArray:
+        """How clearly every row of the fit belongs to its cluster, 0 to 1.
+
+        (d₂ − d₁)/d₂ for the distances of its embedding to the nearest and the
+        second centre.
+        """
+        self._check_fitted()
+        return assign.certainty(self.embedding_, self._centres)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def _named_rows(self, values: FloatArray, views: Any) -> Any:
+        """With the names of the rows, where a pandas table is asked for."""
+        names = getattr(views, "row_names", None)
+        own = getattr(self, "_sklearn_output_config", {})
+        wanted = own.get("transform", get_config()["transform_output"])
+        if names is None or wanted != "pandas":
+            return values
+        import pandas
+
+        return pandas.DataFrame(values, index=names)
+
+    def _settle_n_clusters(self, views: Views) -> None:
+        """Choose the number of clusters where that is asked for."""
+        if self.n_clusters == "auto":
+            from .selection import choose_n_clusters
+
+            self.choice_ = choose_n_clusters(
+                views, scaling=self.scaling, random_state=self.random_state
+            )
+            self.n_clusters_ = self.choice_.settle()
+
+    def _embed(self, views: Views) -> Engine:
         engine = open_engine(views, self._dtype)
         self._replay(engine)
         return engine

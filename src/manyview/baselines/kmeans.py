@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
+from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
 from ..base import (
     FloatArray,
@@ -90,7 +90,6 @@ class ConcatKMeans(MultiViewClusterer):
         self._moments = [feature_moments(x) for x in Xs]
         seed = child_seed(rng)
         found = _kmeans(self._side_by_side(Xs), self.n_clusters, self.n_init, seed)
-        self._kmeans = found
         self.cluster_centers_: FloatArray = found.cluster_centers_
         self.inertia_ = float(found.inertia_)
         self.n_iter_ = int(found.n_iter_)
@@ -99,7 +98,7 @@ class ConcatKMeans(MultiViewClusterer):
     def predict(self, X: Any) -> IntArray:
         """Nearest centre (n_samples,) of every row of `X`."""
         Xs = dense_views(self._again(X), self.cluster_centers_.dtype)
-        return np.asarray(self._kmeans.predict(self._side_by_side(Xs)), dtype=np.intp)
+        return _nearest(self._side_by_side(Xs), self.cluster_centers_)
 
     def _side_by_side(self, Xs: list[FloatArray]) -> FloatArray:
         pairs = zip(Xs, self._moments, strict=True)
@@ -182,21 +181,25 @@ class BestViewKMeans(MultiViewClusterer):
             scores.append(_separation(Z, runs[-1].labels_, self.n_scored))
         self.view_scores_ = np.array(scores)
         self.best_view_ = int(np.argmax(self.view_scores_))
-        self._kmeans = runs[self.best_view_]
+        best = runs[self.best_view_]
         self._moments = feature_moments(Xs[self.best_view_])
-        self.cluster_centers_: FloatArray = self._kmeans.cluster_centers_
-        self.n_iter_ = int(self._kmeans.n_iter_)
-        return self._finish(restored(self._kmeans.labels_, order))
+        self.cluster_centers_: FloatArray = best.cluster_centers_
+        self.n_iter_ = int(best.n_iter_)
+        return self._finish(restored(best.labels_, order))
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centre (n_samples,) of every row of `X` in the kept view."""
         Xs = dense_views(self._again(X), self.cluster_centers_.dtype)
         Z = z_feature(Xs[self.best_view_], self._moments)
-        return np.asarray(self._kmeans.predict(Z), dtype=np.intp)
+        return _nearest(Z, self.cluster_centers_)
 
 
 def _kmeans(X: FloatArray, n_clusters: int, n_init: int, seed: int) -> KMeans:
     return quiet_fit(KMeans(n_clusters, n_init=n_init, random_state=seed), X)
+
+
+def _nearest(X: FloatArray, centres: FloatArray) -> IntArray:
+    return np.asarray(pairwise_distances_argmin(X, centres), dtype=np.intp)
 
 
 def _separation(X: FloatArray, labels: IntArray, n_scored: int) -> float:
