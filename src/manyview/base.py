@@ -68,8 +68,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Class attributes of a method: `citation` (paper), `order_dependent` (does
     the order of the rows matter), `deterministic` (the same labels whatever
-    `random_state`), `missing_views` (may rows lack views), `chooses_n_clusters` (does it take
-    ``n_clusters="auto"``), `parameter_grid`
+    `random_state`), `missing_views` (may rows lack views),
+    `chooses_n_clusters` (does it take ``n_clusters="auto"``), `parameter_grid`
     (the paper's grid, for oracle-tuned comparisons only), `skipped_checks` (names
     of checks in `manyview.checks` that cannot hold, each with the reason).
     """
@@ -249,7 +249,7 @@ class ReplayClusterer(
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def _named_rows(self, values: FloatArray, views: Any) -> Any:
+    def _named_rows(self, values: FloatArray, views: Any) -> FloatArray:
         """With the names of the rows, where a pandas table is asked for."""
         names = getattr(views, "row_names", None)
         own = getattr(self, "_sklearn_output_config", {})
@@ -258,7 +258,8 @@ class ReplayClusterer(
             return values
         import pandas
 
-        return pandas.DataFrame(values, index=names)
+        named: FloatArray = pandas.DataFrame(values, index=names)
+        return named
 
     def _settle_n_clusters(self, views: Views) -> None:
         """Choose the number of clusters where that is asked for."""

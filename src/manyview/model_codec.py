@@ -53,7 +53,7 @@ class Encoder:
         """The JSON form of one value; `name` is for the error message."""
         if value is None or isinstance(value, (bool, str)):
             return value
-        if type(value) is int or isinstance(value, float) and np.isfinite(value):
+        if type(value) is int or (isinstance(value, float) and np.isfinite(value)):
             return value
         if isinstance(value, float):
             return {"float": repr(float(value))}

@@ -217,7 +217,7 @@ class S2MVTC(ReplayClusterer):
         m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
         drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
         scalings = graph.choose_scalings(
-            drawn, self.scaling, self.n_clusters, child_seed(rng)
+            drawn, self.scaling, self.n_clusters_, child_seed(rng)
         )
         anchors = choose_anchors(drawn, scalings, self.anchors, m, child_seed(rng))
         kernels = make_kernels(engine, self.kernel, scalings, anchors)

@@ -120,7 +120,7 @@ class AnchorSpectral(ReplayClusterer):
         size = graph.sample_size(self.n_graph_anchors, self.n_views_)
         drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
         scalings = graph.choose_scalings(
-            drawn, self.scaling, self.n_clusters, child_seed(rng)
+            drawn, self.scaling, self.n_clusters_, child_seed(rng)
         )
         made = graph.build_graph(
             drawn,
