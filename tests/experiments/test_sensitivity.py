@@ -22,6 +22,25 @@ def test_a_cell_is_what_a_fit_of_its_own_gives(small, settings):
         np.testing.assert_array_equal(labels, alone.labels_)
 
 
+def test_set_up_passes_are_shared_by_the_cells_of_a_surface(small, monkeypatch):
+    from manyview.engine.local import LocalEngine
+
+    passes, run = [], LocalEngine.run
+
+    def counted(self, step, *args, **options):
+        passes.append(step.__name__)
+        return run(self, step, *args, **options)
+
+    monkeypatch.setattr(LocalEngine, "run", counted)
+    views, shared = small.load(), {}
+    for lam in (1e-3, 1.0, 10.0):
+        model = build(PUBLISHED, {"n_anchors": 30, "lam": lam}, 3, 0, "small")
+        sensitivity.fit_shared(model, views, shared)
+    for name in sensitivity.SET_UP:
+        assert passes.count(name) == 1, name
+    assert passes.count("round_step") == 3 * 7
+
+
 def test_the_default_surfaces_are_the_papers(small):
     runs = sensitivity.runs([small])
     settings = [r.setting for r in runs]

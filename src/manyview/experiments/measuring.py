@@ -14,12 +14,14 @@ Out = TypeVar("Out")
 def measured(work: Callable[[], Out]) -> tuple[Out, dict[str, float]]:
     """The result of `work` and what it took."""
     _reset_peak()
+    start = _from_status("VmRSS")
     wall, cpu = time.perf_counter(), time.process_time()
     out = work()
     took = {
         "wall_s": time.perf_counter() - wall,
         "cpu_s": time.process_time() - cpu,
         "peak_bytes": peak_memory(),
+        "start_bytes": start or 0,
     }
     return out, took
 
@@ -34,11 +36,16 @@ def _reset_peak() -> None:
 
 def peak_memory() -> int:
     """Largest resident size of this process in bytes."""
+    return _from_status("VmHWM") or _peak_from_usage()
+
+
+def _from_status(name: str) -> int | None:
+    """A size of this process as Linux tells it, in bytes."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
-        return next(1024 * int(x.split()[1]) for x in lines if x.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        return _peak_from_usage()
+    except OSError:
+        return None
+    return next((1024 * int(x.split()[1]) for x in lines if x.startswith(name)), None)
 
 
 def _peak_from_usage() -> int:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ROWS = 1500
+MOST_ROWS = 1000
 SHOWN_ROUNDS = (1, 2, 4, 7)
 
 

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import joblib
+import joblib  # type: ignore[import-untyped]
 import numpy as np
 
 from ..engine import Engine

@@ -17,7 +17,7 @@ from .results import Results
 from .run import Record
 
 SCORES = ("ACC", "NMI", "Purity", "F-score", "Precision", "Recall", "ARI")
-COSTS = ("wall_s", "cpu_s", "peak_bytes")
+COSTS = ("wall_s", "cpu_s", "peak_bytes", "start_bytes")
 
 
 @dataclass(frozen=True)
