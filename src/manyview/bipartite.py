@@ -165,8 +165,8 @@ def spectrum(P: sp.csr_array, c: int) -> Spectrum:
     """Singular vectors of D1^{-1/2} P D2^{-1/2} by the n_anchors-sized Gram matrix."""
     row_scale = _inverse_root(P.sum(axis=1))
     anchor_scale = _inverse_root(P.sum(axis=0))
-    S = sp.diags_array(row_scale) @ P @ sp.diags_array(anchor_scale)
-    S = S.tocsr()
+    scaled = P.data * np.repeat(row_scale, np.diff(P.indptr)) * anchor_scale[P.indices]
+    S = sp.csr_array((scaled, P.indices, P.indptr), shape=P.shape)
     n_anchors = P.shape[1]
     first = max(0, n_anchors - c - 1)
     gram = (S.T @ S).toarray()

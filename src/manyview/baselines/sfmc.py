@@ -89,6 +89,13 @@ class SFMC(MultiViewClusterer):
         ``|| Σ_v a_v B_v - P ||_F²`` at the end.
     n_iter_ : int
 
+    Notes
+    -----
+    Memory: the views twice, about 120 bytes per row, view and neighbour, and five
+    n_anchors² matrices; a fit that cannot be held is refused with a
+    `ResourceError`. Time per round grows with n_anchors³: a share of the rows as
+    anchors makes it quadratic and worse in the rows.
+
     Examples
     --------
     >>> import numpy as np

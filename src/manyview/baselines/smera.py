@@ -84,6 +84,13 @@ class SMERAMVC(MultiViewClusterer):
         Largest entries of ``X - ZA - E`` and ``Z - Y`` after every iteration.
     n_iter_ : int
 
+    Notes
+    -----
+    Memory: three times the data and six times the graphs; a fit that cannot be
+    held is refused with a `ResourceError`. An iteration passes over the data twice
+    and solves one symmetric eigenproblem of size sqrt(n_samples) times n_views or
+    n_anchors, whichever is smaller.
+
     Examples
     --------
     >>> import numpy as np
