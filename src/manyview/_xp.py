@@ -10,10 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 
 Array = Any
+
+CACHE_ROWS = 128
+CHUNK_ROWS = 16384
 
 
 def namespace(*arrays: Array) -> Any:
@@ -42,6 +46,47 @@ def like(array: Array, model: Array) -> Array:
     if is_numpy_array(model) or sp.issparse(model):
         return to_host(array)
     return namespace(model).asarray(to_host(array))
+
+
+def wide(array: Array, *, copy: bool = False) -> Array:
+    """The array in float64; on the host where its device has none (mps)."""
+    if is_torch_array(array) and array.device.type == "mps":
+        array = array.cpu()
+    xp = namespace(array)
+    return xp.astype(array, xp.float64, copy=copy)
+
+
+def wide_sum(array: Array, axis: int | None = None) -> Array:
+    """Sum in float64, without a float64 copy of the array where it can be helped."""
+    if is_torch_array(array) and array.device.type == "mps":
+        array = array.cpu()
+    xp = namespace(array)
+    return xp.sum(array, axis=axis, dtype=xp.float64)
+
+
+def at_least_zero(array: Array) -> Array:
+    """Negative entries set to 0, in place where the namespace allows it."""
+    if is_torch_array(array):
+        return array.clamp_(min=0.0)
+    if is_numpy_array(array):
+        return np.maximum(array, 0.0, out=array)
+    return namespace(array).clip(array, 0.0, None)
+
+
+def exp_of(array: Array, factor: float) -> Array:
+    """exp(factor · array), with one new array."""
+    xp = namespace(array)
+    if is_torch_array(array):
+        return (array * factor).exp_()
+    if not is_numpy_array(array):
+        return xp.exp(array * factor)
+    out = np.empty_like(array)
+    # Rows that fit into the cache: scaling and exponential touch memory once.
+    for first in range(0, len(array), CACHE_ROWS):
+        rows = slice(first, first + CACHE_ROWS)
+        np.multiply(array[rows], factor, out=out[rows])
+        np.exp(out[rows], out=out[rows])
+    return out
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -88,3 +133,87 @@ def smallest(distances: Array, k: int) -> tuple[Array, Array]:
         like(np.take_along_axis(values, order, axis=1), distances),
         like(np.take_along_axis(columns, order, axis=1), distances),
     )
+
+
+def products(a: Array, b: Array) -> Array:
+    """aᵀb for tall a and b: chunks of rows by themselves, summed in float64.
+
+    A device multiplies a million rows in one go; their float32 sum would lose
+    the digits that a small ridge weight asks for.
+    """
+    n_rows = a.shape[0]
+    if not is_torch_array(a) or n_rows <= CHUNK_ROWS or a.device.type == "mps":
+        return a.T @ b
+    whole = n_rows - n_rows % CHUNK_ROWS
+    left = a[:whole].reshape(-1, CHUNK_ROWS, a.shape[1])
+    right = b[:whole].reshape(-1, CHUNK_ROWS, b.shape[1])
+    total = wide_sum(left.transpose(1, 2) @ right, axis=0)
+    return total + a[whole:].T @ b[whole:]
+
+
+def eigh(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues (ascending) and eigenvectors of a symmetric float64 matrix."""
+    if is_torch_array(matrix):
+        import torch
+
+        values, vectors = torch.linalg.eigh(matrix)
+        return values, vectors
+    return scipy.linalg.eigh(matrix, driver="evd")
+
+
+def inverse_by_cholesky(matrix: Array) -> Array | None:
+    """Inverse of a positive definite float64 matrix; None where it is not one."""
+    if is_torch_array(matrix):
+        import torch
+
+        lower, info = torch.linalg.cholesky_ex(matrix)
+        return None if int(info) else torch.cholesky_inverse(lower)
+    try:
+        lower = scipy.linalg.cholesky(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        return None
+    inverse, info = scipy.linalg.lapack.dpotri(lower, lower=1)
+    return None if info else np.tril(inverse) + np.tril(inverse, -1).T
+
+
+def weighted_rows(columns: Array, weights: Array, table: Array) -> Array:
+    """Σ_j weights_ij · table[columns_ij]: a sparse matrix times a thin table."""
+    if is_torch_array(weights):
+        from torch.nn.functional import embedding_bag
+
+        return embedding_bag(columns, table, per_sample_weights=weights, mode="sum")
+    return like(csr(columns, weights, table.shape[0]) @ to_host(table), weights)
+
+
+def csr(columns: Array, weights: Array, n_columns: int) -> Any:
+    """The sparse matrix with these columns and weights in every row."""
+    n_rows, k = columns.shape
+    indptr = np.arange(0, n_rows * k + 1, k)
+    parts = (to_host(weights).ravel(), to_host(columns).ravel(), indptr)
+    return sp.csr_array(parts, shape=(n_rows, n_columns))
+
+
+def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
+    """ZᵀZ, dense and in float64, of the sparse Z with these rows.
+
+    On a GPU by dense products of chunks. Weights cut to 11 binary digits pass
+    through TF32 unchanged, so only this product may use it.
+    """
+    if not (is_torch_array(weights) and weights.device.type == "cuda"):
+        z = csr(columns, weights, n_columns)
+        return like((z.T @ z).toarray().astype(np.float64), weights)
+    import torch
+
+    total = weights.new_zeros((n_columns, n_columns), dtype=torch.float64)
+    exact = torch.round(weights.to(torch.float32) * 1024) / 1024
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        for first in range(0, columns.shape[0], CHUNK_ROWS):
+            rows = slice(first, first + CHUNK_ROWS)
+            z = exact.new_zeros((columns[rows].shape[0], n_columns))
+            z.scatter_add_(1, columns[rows].to(torch.int64), exact[rows])
+            total += z.T @ z
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+    return total

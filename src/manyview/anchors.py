@@ -13,7 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from ._xp import Array, like, matmul, namespace, row_norms, to_host
+from ._xp import (
+    Array,
+    at_least_zero,
+    exp_of,
+    like,
+    matmul,
+    namespace,
+    row_norms,
+    to_host,
+    wide,
+)
 from .draw import Draw
 from .engine import Engine, Result, State
 from .errors import InputError
@@ -41,8 +51,7 @@ def squared_distances(x: Array, anchors: Array) -> Array:
     d = matmul(x, -2.0 * a.T)
     d += row_norms(x)[:, None]
     d += row_norms(a)[None, :]
-    xp = namespace(d)
-    return xp.clip(d, 0.0, None)
+    return at_least_zero(d)
 
 
 def anchor_count(n_anchors: int, n_samples: int, n_clusters: int) -> int:
@@ -122,6 +131,7 @@ class WidthSmall(NamedTuple):
 
     scalings: tuple[Scaling, ...]
     anchors: tuple[Matrix, ...]
+    keep: bool
 
 
 def make_kernels(
@@ -129,6 +139,8 @@ def make_kernels(
     name: str,
     scalings: tuple[Scaling, ...],
     anchors: tuple[Matrix, ...],
+    *,
+    keep: bool = False,
 ) -> tuple[Kernel, ...]:
     """Anchors with the width of their features (none for the linear kernel).
 
@@ -136,15 +148,16 @@ def make_kernels(
 
     Rows that are anchors themselves have distance 0 and count, as the authors
     do it, unless they are the majority: then only the others count. Where every
-    row is an anchor, the anchors' distances to each other stand in.
+    row is an anchor, the anchors' distances to each other stand in. With `keep`
+    the distances stay in the state, for the features to be made of.
     """
     if name == "linear":
         return tuple(Kernel(name, a, 0.0) for a in anchors)
-    small = WidthSmall(scalings, anchors)
+    small = WidthSmall(scalings, anchors, keep)
     total, _ = engine.run(width_step, small, title="Measuring kernel widths")
     kernels = []
     for v, a in enumerate(anchors):
-        distance, rows, away = total[f"nearest{v}"]
+        distance, rows, away = to_host(total[f"nearest{v}"])
         counted = away if 2 * away < rows else rows
         mean = float(distance / counted) if away else spacing(a)
         kernels.append(Kernel(name, a, 2.0 * mean))
@@ -162,20 +175,23 @@ def spacing(anchors: Matrix) -> float:
 
 def width_step(block: Block, state: State, small: WidthSmall) -> Result:
     """Per view: sum of nearest-anchor distances, rows, rows away from any anchor."""
-    stats = {}
+    stats: dict[str, Array] = {}
+    kept: dict[str, Array] = {}
     for v, x in enumerate(block.views):
         rows = apply_scaling(x, small.scalings[v])
         d = squared_distances(rows, small.anchors[v])
         xp = namespace(d)
-        nearest = xp.astype(xp.min(d, axis=1), xp.float64) ** 0.5
+        nearest = wide(xp.min(d, axis=1)) ** 0.5
         # |x|²+|a|²−2x·a of a row with itself is rounding, not distance.
         noise = xp.finfo(d.dtype).eps ** 0.5 * 4 * row_norms(rows) ** 0.5
-        nearest = xp.where(nearest > xp.astype(noise, xp.float64), nearest, 0.0)
-        there = xp.astype(like(block.present[:, v], d), xp.float64)
-        away = xp.astype(nearest > 0, xp.float64) * there
+        nearest = nearest * wide(nearest > wide(noise))
+        there = wide(like(block.present[:, v], nearest))
+        away = wide(nearest > 0) * there
         sums = [xp.sum(nearest * there), xp.sum(there), xp.sum(away)]
         stats[f"nearest{v}"] = xp.stack(sums)
-    return Result(stats=stats)
+        if small.keep:
+            kept[f"D{v}"] = d
+    return Result(state=kept, stats=stats)
 
 
 def features(x: Array, scaling: Scaling, kernel: Kernel) -> Array:
@@ -189,8 +205,10 @@ def features(x: Array, scaling: Scaling, kernel: Kernel) -> Array:
         weights = kernel.anchors.T
         phi = matmul(rows, cast(weights, rows) if not sp.issparse(rows) else weights)
     else:
-        phi = squared_distances(rows, kernel.anchors)
-        phi *= -0.5 / kernel.width**2 if kernel.width > 0 else 0.0
-        xp = namespace(phi)
-        phi = np.exp(phi, out=phi) if isinstance(phi, np.ndarray) else xp.exp(phi)
+        phi = from_distances(squared_distances(rows, kernel.anchors), kernel)
     return phi
+
+
+def from_distances(d: Array, kernel: Kernel) -> Array:
+    """exp(−d/(2σ²)) of squared distances."""
+    return exp_of(d, -0.5 / kernel.width**2 if kernel.width > 0 else 0.0)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._xp import Array, like, namespace, to_host
+from ._xp import Array, like, namespace, to_host, wide
 from .engine import Engine, Result, State
 from .scaling import Moments, measure
 from .views import Block
@@ -23,6 +23,9 @@ Matrix = np.ndarray[Any, Any]
 
 COARSE = 64.0
 FINE = 2.0**20
+ALL = 2**63 - 1
+SAMPLED_ROWS = 65_536
+SAMPLED = "sampled"
 
 
 class Draw(NamedTuple):
@@ -49,11 +52,18 @@ class Draw(NamedTuple):
 
 
 class SketchSmall(NamedTuple):
-    """What the sketch pass needs: column moments, multipliers, sketch size."""
+    """What the sketch pass needs.
+
+    `below` leaves out rows whose hash is too large to be among the `size`
+    smallest; `sample` is the hash below which a row is in the large sample that
+    Grams are taken from, or None where they are taken from all rows.
+    """
 
     moments: tuple[Moments, ...]
     multipliers: tuple[Matrix, ...]
     size: int
+    below: int
+    sample: int | None
 
 
 def draw(engine: Engine, size: int, seed: int) -> Draw:
@@ -72,24 +82,49 @@ def draw_rows(
         np.random.default_rng(seed).integers(-(2**62), 2**62, m.mean.size) * 2 + 1
         for m in moments
     )
-    small = SketchSmall(moments, multipliers, size)
-    _, notes = engine.run(sketch_step, small, title="Drawing rows")
-    keys = np.concatenate(notes, axis=1)
+    n_rows = engine.n_samples
+    sample = _quantile(SAMPLED_ROWS / n_rows) if n_rows > SAMPLED_ROWS else None
+    # Six standard deviations of room: only repeated rows can make it too tight.
+    share = (size + 6 * size**0.5 + 6) / n_rows
+    for below in (_quantile(share), ALL):
+        small = SketchSmall(moments, multipliers, size, below, sample)
+        _, notes = engine.run(sketch_step, small, title="Drawing rows")
+        keys = np.concatenate(notes, axis=1)
+        if keys.shape[1] >= size or below == ALL:
+            break
     return np.asarray(keys[2, _smallest(keys, size)])
+
+
+def _quantile(share: float) -> int:
+    """The signed 64-bit number below which that share of them lies."""
+    return ALL if share >= 1 else int(share * 2.0**64) - 2**63
 
 
 def sketch_step(block: Block, state: State, small: SketchSmall) -> Result:
     """The block's rows of smallest hash: coarse, fine, row number."""
-    xp = namespace(block.present)
-    coarse = fine = 0
+    coarse = _row_hash(block, small, COARSE, None)
+    xp = namespace(coarse)
+    kept = {} if small.sample is None else {SAMPLED: coarse < small.sample}
+    rows = xp.nonzero(coarse <= small.below)[0]
+    fine = _row_hash(block, small, FINE, rows)
+    found = to_host(rows)
+    keys = np.stack([to_host(coarse[rows]), to_host(fine), block.start + found])
+    return Result(state=kept, note=keys[:, _smallest(keys, small.size)])
+
+
+def _row_hash(
+    block: Block, small: SketchSmall, steps: float, rows: Array | None
+) -> Array:
+    """Hash of the block's rows (or of some of them) over all views they have."""
+    total: Array = 0
     for v, x in enumerate(block.views):
-        there = xp.astype(block.present[:, v], xp.int64)
+        there = block.present[:, v]
+        if rows is not None:
+            x, there = x[rows], there[to_host(rows)]
         codes = _codes(x, small.moments[v])
-        coarse = coarse + there * _hash(codes, COARSE, small.multipliers[v])
-        fine = fine + there * _hash(codes, FINE, small.multipliers[v])
-    rows = np.arange(block.start, block.start + len(block))
-    keys = np.stack([to_host(_mix(coarse)), to_host(_mix(fine)), rows])
-    return Result(note=keys[:, _smallest(keys, small.size)])
+        one = _hash(codes, steps, small.multipliers[v])
+        total = total + (one if bool(there.all()) else one * like(there, one))
+    return _mix(total)
 
 
 def _smallest(keys: Matrix, size: int) -> Matrix:
@@ -101,9 +136,10 @@ def _codes(x: Array, moments: Moments) -> Array:
     if sp.issparse(x):
         scaled = x.data.astype(np.float64) * moments.inverse_std[x.indices]
         return sp.csr_array((scaled, x.indices, x.indptr), shape=x.shape)
-    xp = namespace(x)
-    wide = xp.astype(x, xp.float64)
-    return (wide - like(moments.mean, x)) * like(moments.inverse_std, x)
+    codes = wide(x, copy=True)
+    codes -= like(moments.mean, codes)
+    codes *= like(moments.inverse_std, codes)
+    return codes
 
 
 def _hash(codes: Array, steps: float, multiplier: Matrix) -> Array:
@@ -114,7 +150,8 @@ def _hash(codes: Array, steps: float, multiplier: Matrix) -> Array:
         return _mix(np.asarray(rounded @ multiplier))
     xp = namespace(codes)
     whole = xp.astype(xp.round(codes * steps), xp.int64)
-    return _mix(xp.sum(whole * like(multiplier, codes), axis=1))
+    whole *= like(multiplier, codes)
+    return _mix(xp.sum(whole, axis=1))
 
 
 def _mix(h: Array) -> Array:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import ridge
-from ._xp import Array, namespace
-from .anchors import Kernel, features
+from ._xp import Array, like, namespace, to_host, wide_sum
+from .anchors import Kernel, features, from_distances
 from .engine import Engine, Result, State
 from .scaling import Scaling, cast
 from .views import Block
@@ -46,7 +46,8 @@ def fit_features(
         count, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
         gram = ridge.centred_gram(total[f"gram{v}"], sums, count)
         means.append(sums / max(count, 1.0))
-        own = LAM_SHARE * float(np.trace(gram)) / len(gram) if lam is None else lam
+        mean_value = float(gram.diagonal().sum()) / len(gram)
+        own = LAM_SHARE * mean_value if lam is None else lam
         ridges.append(ridge.factor_gram(gram, means[v], own, rank_tol))
     reduces = tuple(r.reduce for r in ridges)
     return plain._replace(means=tuple(means), reduces=reduces), tuple(ridges)
@@ -58,13 +59,17 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
     stats: dict[str, Array] = {}
     for v, x in enumerate(block.views):
         there = block.present[:, v]
-        phi = masked(features(x, small.scalings[v], small.kernels[v]), there)
-        xp = namespace(phi)
+        if f"D{v}" in state:
+            d = state[f"D{v}"]
+            phi, kept[f"D{v}"] = from_distances(d, small.kernels[v]), d[:, :0]
+        else:
+            phi = features(x, small.scalings[v], small.kernels[v])
+        phi = masked(phi, there)
         if small.keep:
             kept[f"Phi{v}"] = phi
         stats[f"gram{v}"] = ridge.block_gram(phi)
-        stats[f"sum{v}"] = xp.sum(phi, axis=0, dtype=xp.float64)
-        stats[f"rows{v}"] = xp.sum(xp.astype(there, xp.float64))
+        stats[f"sum{v}"] = wide_sum(phi, axis=0)
+        stats[f"rows{v}"] = np.asarray(float(np.count_nonzero(to_host(there))))
     return Result(state=kept, stats=stats)
 
 
@@ -89,7 +94,8 @@ def keep_features(kept: dict[str, Array], made: Array, small: Features, v: int) 
 
 def masked(rows: Array, there: Array) -> Array:
     """Rows without the view contribute nothing."""
-    xp = namespace(rows)
-    if bool(xp.all(there)):
+    here = to_host(there)
+    if here.all():
         return rows
-    return xp.where(there[:, None], rows, xp.zeros_like(rows))
+    xp = namespace(rows)
+    return xp.where(like(here, rows)[:, None], rows, xp.zeros_like(rows))

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from array_api_compat import is_numpy_array
+from array_api_compat import is_numpy_array, is_torch_array
 
+from . import _xp
 from ._xp import Array, namespace
 
-Matrix = np.ndarray[Any, Any]
 FLOOR = 1e-14
+PANELS = 4
 
 
 class Ridge(NamedTuple):
@@ -37,28 +38,37 @@ class Ridge(NamedTuple):
         The centred Gram.
     """
 
-    reduce: Matrix | None
-    factor: Matrix
-    mean: Matrix
-    gram: Matrix
+    reduce: Array | None
+    factor: Array
+    mean: Array
+    gram: Array
 
 
 def block_gram(phi: Array) -> Array:
-    """PhiᵀPhi of a block in float64 (lower triangle where that is cheaper)."""
-    xp = namespace(phi)
-    wide = xp.astype(phi, xp.float64, copy=False)
+    """Lower triangle of PhiᵀPhi in float64; what stands above it means nothing."""
+    wide = _xp.wide(phi)
     if is_numpy_array(wide):
         return scipy.linalg.blas.dsyrk(1.0, wide.T, lower=1)
-    return wide.T @ wide
+    if not is_torch_array(wide):
+        return wide.T @ wide
+    size = wide.shape[1]
+    gram = wide.new_zeros((size, size))
+    step = -(-size // PANELS)
+    for first in range(0, size, step):
+        panel = slice(first, first + step)
+        gram[first:, panel] = wide[:, first:].T @ wide[:, panel]
+    return gram
 
 
-def centred_gram(total: Matrix, sums: Matrix, count: float) -> Matrix:
+def centred_gram(total: Array, sums: Array, count: float) -> Array:
     """Gram of the centred features from the lower triangle of the plain one."""
-    full = np.tril(total) + np.tril(total, -1).T
-    return np.asarray(full - np.outer(sums, sums) / max(count, 1.0))
+    xp = namespace(total)
+    lower = xp.tril(total)
+    full = lower + xp.tril(lower, k=-1).T
+    return full - sums[:, None] * (sums / max(count, 1.0))[None, :]
 
 
-def factor_gram(gram: Matrix, mean: Matrix, lam: float, rank_tol: float) -> Ridge:
+def factor_gram(gram: Array, mean: Array, lam: float, rank_tol: float) -> Ridge:
     """Choose between Psi (few directions matter) and Phi with its full factor.
 
     A direction of eigenvalue s may go only where its shrinkage s/(s+lam) is
@@ -69,32 +79,26 @@ def factor_gram(gram: Matrix, mean: Matrix, lam: float, rank_tol: float) -> Ridg
         factor = _inverse_by_cholesky(gram, lam)
         if factor is not None:
             return Ridge(None, factor, mean, gram)
-    values, vectors = scipy.linalg.eigh(gram)
-    values = np.maximum(values, 0.0)
+    xp = namespace(gram)
+    values, vectors = _xp.eigh(gram)
+    values = xp.clip(values, 0.0, None)
     real = values > FLOOR * values[-1]
     keep = real & (values >= rank_tol * (values + lam))
-    if rank_tol > 0 and 2 * int(keep.sum()) <= values.size:
+    if rank_tol > 0 and 2 * int(keep.sum()) <= len(values):
         s = values[keep]
-        reduce = vectors[:, keep] / np.sqrt(s)
-        return Ridge(reduce, s / (s + lam), np.zeros(s.size), gram)
-    shrunk = np.where(real, 1.0 / np.where(real, values + lam, 1.0), 0.0)
+        reduce = vectors[:, keep] / s**0.5
+        return Ridge(reduce, s / (s + lam), xp.zeros_like(s), gram)
+    one = xp.ones_like(values)
+    shrunk = xp.where(real, one / xp.where(real, values + lam, one), 0.0 * one)
     return Ridge(None, (vectors * shrunk) @ vectors.T, mean, gram)
 
 
-def _inverse_by_cholesky(gram: Matrix, lam: float) -> Matrix | None:
+def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
     """(gram + lam I)⁻¹, or None where that is not safely positive definite."""
-    scale = float(np.trace(gram)) / max(gram.shape[0], 1)
-    if lam <= FLOOR * scale * gram.shape[0]:
+    if lam <= FLOOR * float(gram.diagonal().sum()):
         return None
-    shifted = gram + lam * np.eye(gram.shape[0])
-    try:
-        lower = scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True)
-    except np.linalg.LinAlgError:
-        return None
-    inverse, info = scipy.linalg.lapack.dpotri(lower, lower=1)
-    if info != 0:
-        return None
-    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+    eye = _xp.like(np.eye(len(gram)), gram)
+    return _xp.inverse_by_cholesky(gram + lam * eye)
 
 
 def reduced(phi: Array, mean: Array, reduce: Array) -> Array:
@@ -102,26 +106,26 @@ def reduced(phi: Array, mean: Array, reduce: Array) -> Array:
     return phi @ reduce - mean @ reduce
 
 
-def solve(ridge: Ridge, products: Matrix) -> Matrix:
+def solve(ridge: Ridge, products: Array) -> Array:
     """Coefficients of the kept features: U, or diag(s/(s+lam)) P."""
     if ridge.reduce is None:
-        return np.asarray(ridge.factor @ products)
-    return np.asarray(ridge.factor[:, None] * products)
+        return ridge.factor @ products
+    return ridge.factor[:, None] * products
 
 
-def centred_products(ridge: Ridge, products: Matrix, sums: Matrix) -> Matrix:
+def centred_products(ridge: Ridge, products: Array, sums: Array) -> Array:
     """PhiᵀB of centred features from the plain products and the sum of B's rows."""
-    return np.asarray(products - np.outer(ridge.mean, sums))
+    return products - ridge.mean[:, None] * sums[None, :]
 
 
-def express(ridge: Ridge, weights: Matrix) -> Matrix:
+def express(ridge: Ridge, weights: Array) -> Array:
     """Weights of the centred features in terms of the kept ones."""
     if ridge.reduce is None:
         return weights
-    return np.asarray(ridge.reduce.T @ (ridge.gram @ weights))
+    return ridge.reduce.T @ (ridge.gram @ weights)
 
 
-def start_products(ridge: Ridge, weights: Matrix) -> Matrix:
+def start_products(ridge: Ridge, weights: Array) -> Array:
     """Products of the kept features with B = Phi W (or Psi W), without a pass."""
     # The columns of Psi are orthonormal, so their Gram is the identity.
-    return np.asarray(ridge.gram @ weights) if ridge.reduce is None else weights
+    return ridge.gram @ weights if ridge.reduce is None else weights

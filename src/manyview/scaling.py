@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._xp import Array, like, namespace, row_norms, to_host
+from ._xp import Array, like, namespace, row_norms, to_host, wide, wide_sum
 from .engine import Engine, Result, State
 from .views import Block
 
@@ -79,24 +79,27 @@ def survey_step(block: Block, state: State, small: None) -> Result:
 
 
 def _survey(block: Block, v: int) -> Tally:
-    x, there = block.views[v], block.present[:, v]
-    xp = namespace(there)
-    count = float(xp.sum(xp.astype(there, xp.float64)))
+    x, there = block.views[v], to_host(block.present[:, v])
+    count = float(np.count_nonzero(there))
     if sp.issparse(x):
-        wide = x.astype(np.float64)
-        mean = np.asarray(wide.sum(axis=0)).ravel() / max(count, 1.0)
-        squares = np.asarray(wide.multiply(wide).sum(axis=0)).ravel()
+        exact = x.astype(np.float64)
+        mean = np.asarray(exact.sum(axis=0)).ravel() / max(count, 1.0)
+        squares = np.asarray(exact.multiply(exact).sum(axis=0)).ravel()
         zeros = count * x.shape[1] - float(np.count_nonzero(x.data))
         negatives = float((x.data < 0).sum())
         squares = np.maximum(squares - count * mean**2, 0.0)
         return Tally(count, mean, squares, zeros, negatives, True)
-    wide = xp.astype(x, xp.float64)
-    mean = xp.sum(wide, axis=0) / max(count, 1.0)
-    away = xp.where(there[:, None], wide - mean, xp.zeros_like(wide))
-    squares = to_host(xp.sum(away * away, axis=0))
+    xp = namespace(x)
+    mean = wide_sum(x, axis=0) / max(count, 1.0)
+    away = wide(x, copy=True)
+    away -= mean
+    if count < len(block):
+        away = away * like(there[:, None], away)
+    away *= away
+    squares = to_host(xp.sum(away, axis=0))
     blank = (len(block) - count) * x.shape[1]
-    zeros = float(xp.sum(xp.astype(x == 0, xp.float64))) - blank
-    negatives = float(xp.sum(xp.astype(x < 0, xp.float64)))
+    zeros = float(xp.count_nonzero(x == 0)) - blank
+    negatives = float(xp.count_nonzero(x < 0))
     return Tally(count, to_host(mean), squares, zeros, negatives, False)
 
 
