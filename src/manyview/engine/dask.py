@@ -1,0 +1,520 @@
+"""Blocks on the workers of a Dask cluster; the one file that imports Dask.
+
+Every partition of the rows is a chain of futures: its state after a pass is a
+task of its source, its state before and the pass's small value. Small values
+are tasks too, with their content inside. So Dask itself can make anything again
+that a lost worker had, from the source on, and nothing here keeps track of
+faults. Partitions stay with one worker each, which adds up the sums of its own
+partitions in a fixed order; only such sums, and small values, travel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import progress
+from .._xp import Array, to_host
+from ..datasets.on_disk import DiskViews
+from ..errors import DependencyError, DeviceError, InputError, InputTypeError
+from ..views import Block, Views
+from . import Step, Totals
+from . import partition as worker
+from .local import BLOCK_ROWS
+
+try:
+    import dask
+    import dask.array as da
+    from dask.delayed import delayed
+    from distributed import Client, Future, get_client
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker
+except ImportError as missing:
+    raise DependencyError(
+        "engine='dask' and Dask arrays need dask and distributed. Install them: "
+        "pip install 'manyview[dask]'."
+    ) from missing
+
+PARTITION_ROWS = 65536
+FAN_IN = 8
+HELD_SHARE = 0.3  # of the workers' memory, for rows read from disk
+LOST = (CommClosedError, asyncio.CancelledError, TimeoutError, OSError)
+
+
+def find_client(engine: Any) -> Client:
+    """The client that was given, or the current one."""
+    if isinstance(engine, Client):
+        return engine
+    if engine != "dask":
+        raise InputTypeError(
+            f"engine={engine!r} is no engine. Give 'local', 'dask' or a "
+            "distributed.Client."
+        )
+    try:
+        return get_client()
+    except ValueError as error:
+        raise DeviceError(
+            "engine='dask' found no Dask client. Start one first, for instance "
+            "distributed.Client('tcp://HOST:8786'), or pass it as engine=client."
+        ) from error
+
+
+class DaskViews:
+    """Views that are Dask arrays or DataFrames: shapes here, rows on workers."""
+
+    present = labels = row_names = origin = None
+
+    def __init__(self, data: Any) -> None:
+        named = data if isinstance(data, dict) else None
+        items = list(named.values()) if named is not None else _as_list(data)
+        self.names = tuple(
+            map(str, named) if named is not None else _numbered(len(items))
+        )
+        self.feature_names = tuple(_columns(item) for item in items)
+        self.arrays = tuple(
+            _as_array(x, n) for x, n in zip(items, self.names, strict=True)
+        )
+        self._aligned: tuple[Any, ...] | None = None
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.arrays)
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return tuple(int(a.shape[1]) for a in self.arrays)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 when no view is wider, else float64."""
+        wide = any(a.dtype.kind == "f" and a.dtype.itemsize > 4 for a in self.arrays)
+        return np.dtype(np.float64 if wide else np.float32)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows, number of features of all views together)."""
+        return len(self), sum(self.n_features)
+
+    def __len__(self) -> int:
+        return int(self.aligned[0].shape[0])
+
+    @property
+    def aligned(self) -> tuple[Any, ...]:
+        """The views with the same known row chunks; counts rows where it must."""
+        if self._aligned is None:
+            sized = [_with_sizes(a) for a in self.arrays]
+            counts = {
+                n: int(a.shape[0]) for n, a in zip(self.names, sized, strict=True)
+            }
+            if len(set(counts.values())) > 1:
+                raise InputError(
+                    f"The views have different numbers of rows: {counts}. Every view "
+                    "must describe the same rows in the same order."
+                )
+            self.arrays = tuple(sized)
+            edges = sorted({int(e) for a in sized for e in np.cumsum(a.chunks[0])})
+            common = tuple(int(c) for c in np.diff([0, *edges]) if c)
+            self._aligned = tuple(a.rechunk({0: common}) for a in sized)
+        return self._aligned
+
+    def each(
+        self, function: Callable[[Views], Any], dtype: Any, width: int | None
+    ) -> Any:
+        """`function` of every chunk of rows, lazily, as one Dask array."""
+        same = len({a.chunks[0] for a in self.arrays}) == 1
+        unknown = any(np.isnan(a.shape[0]) for a in self.arrays)
+        matched = unknown and len({a.numblocks for a in self.arrays}) == 1
+        arrays = self.arrays if same or matched else self.aligned
+        rows = arrays[0].chunks[0]
+        return da.map_blocks(
+            _apply,
+            *arrays,
+            dtype=dtype,
+            chunks=(rows,) if width is None else (rows, (width,)),
+            drop_axis=1 if width is None else None,
+            meta=np.empty((0,) if width is None else (0, 0), dtype),
+            function=function,
+            names=self.names,
+        )
+
+
+def _apply(*chunks: Any, function: Callable[[Views], Any], names: Any) -> Any:
+    return function(worker.join_chunks(names, *chunks))
+
+
+def _as_list(data: Any) -> list[Any]:
+    return list(data) if isinstance(data, (list, tuple)) else [data]
+
+
+def _numbered(n_views: int) -> list[str]:
+    return [f"view{v}" for v in range(n_views)]
+
+
+def _columns(item: Any) -> tuple[str, ...] | None:
+    found = getattr(item, "columns", None)
+    return None if found is None else tuple(str(c) for c in found)
+
+
+def _as_array(item: Any, name: str) -> Any:
+    """One view as a 2-D Dask array with all columns in one chunk."""
+    if hasattr(item, "to_dask_array"):
+        array = item.to_dask_array()
+    elif isinstance(item, da.Array):
+        array = item
+    else:
+        array = da.from_array(np.asarray(item), chunks=(PARTITION_ROWS, -1))
+    if array.ndim != 2:
+        raise InputError(
+            f"View {name!r} must be 2-D (samples on rows, features on columns); its "
+            f"shape is {array.shape}. Reshape your data."
+        )
+    if array.dtype.kind not in "fiub":
+        raise InputTypeError(
+            f"View {name!r} is not numeric: its dtype is {array.dtype}. Drop or "
+            "encode text columns and give numbers."
+        )
+    return array if array.numblocks[1] == 1 else array.rechunk({1: -1})
+
+
+def _with_sizes(array: Any) -> Any:
+    """The array with its row chunks counted, the user's own left as it is."""
+    if not np.isnan(array.shape[0]):
+        return array
+    known = array.copy()
+    known.compute_chunk_sizes()
+    return known
+
+
+class DaskEngine:
+    """Passes over views that lie on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    views : DaskViews, or Views in memory or on disk
+    dtype : dtype of the blocks, float32 or float64
+    client : distributed.Client
+    block_rows : int, optional
+        Rows per block within a partition.
+    """
+
+    def __init__(
+        self,
+        views: DaskViews | Views,
+        dtype: Any,
+        client: Client,
+        *,
+        block_rows: int | None = None,
+    ) -> None:
+        self.client, self.views = client, views
+        self.n_samples = len(views)
+        self._token, self._number = uuid.uuid4().hex[:12], 0
+        sizes = self._partition_sizes()
+        starts = np.cumsum([0, *sizes])
+        rows, kind = block_rows or BLOCK_ROWS, np.dtype(dtype).str
+        self._spans = [
+            worker.Span(int(a), int(a) + n, rows, views.n_views, kind)
+            for a, n in zip(starts[:-1], sizes, strict=True)
+        ]
+        self._groups = _contiguous_groups(sizes, max(len(client.nthreads()), 1))
+        self._homes: list[str] = [""] * len(self._groups)
+        self._find_homes()
+        self._kept: dict[int, list[Future]] = {}  # by pass, one per partition
+        self._owners: dict[str, int] = {}  # the pass that made a field
+        self._sent: dict[int, tuple[Any, Future]] = {}
+        with self._faults():
+            self._sources = self._place_rows()
+
+    def run(
+        self, step: Step, small: Any = None, *, title: str = "", views: bool = True
+    ) -> tuple[Totals, list[Any]]:
+        """Apply the step on the workers; sums in a fixed order, notes as a list."""
+        name = title or step.__name__
+        with self._faults(), progress.task(name, len(self._groups)) as advance:
+            self._find_homes()
+            self._number += 1
+            sent = self._send(small)
+            states: list[Future] = []
+            sums: list[Future] = []
+            for group, home in zip(self._groups, self._homes, strict=True):
+                mine, total = self._submit_group(step, sent, views, group, home)
+                states += mine
+                sums.append(total)
+            parts = self._gather(self._reduce(sums), advance)
+            summary = worker.merge(parts)
+            self._keep(summary.fields, states)
+        return summary.totals, summary.notes
+
+    def _submit_group(
+        self, step: Step, small: Any, views: bool, group: range, home: str
+    ) -> tuple[list[Future], Future]:
+        """The pass on one worker's partitions: their states, and the sum of all."""
+        live = sorted(set(self._owners.values()))
+        owners = {name: live.index(at) for name, at in self._owners.items()}
+        graph: dict[str, Any] = {}
+        total = None
+        for i in group:
+            done = self._key(step.__name__, i)
+            graph[done] = (
+                worker.run_partition,
+                step,
+                self._spans[i],
+                self._sources[i] if views else None,
+                small,
+                worker.Parcel(owners),
+                [self._kept[at][i] for at in live],
+            )
+            graph[self._key("state", i)] = (worker.states_of, done)
+            graph[self._key("sum", i)] = (worker.summarise, total, done)
+            total = self._key("sum", i)
+        *states, last = self._submit(
+            graph, [*(self._key("state", i) for i in group), total], home
+        )
+        return states, last
+
+    def _submit(
+        self, graph: dict[str, Any], keys: list[Any], home: str
+    ) -> list[Future]:
+        """Send tasks to their home; another worker takes them if that one is gone."""
+        # Small values travel inside tasks on purpose: a lost one can be made again.
+        with dask.config.set(
+            {"distributed.admin.large-graph-warning-threshold": "1GB"}
+        ):
+            found = self.client.get(
+                graph, keys, workers=[home], allow_other_workers=True, sync=False
+            )
+        return list(found)
+
+    def _send(self, small: Any) -> Any:
+        """A small value as a task; named tuples inside it travel once for all."""
+        if small is None:
+            return None
+        inner = [f for f in getattr(small, "_fields", ()) if _is_record(small, f)]
+        parts = [self._send_once(getattr(small, f)) for f in inner]
+        rest = small._replace(**dict.fromkeys(inner)) if inner else small
+        key = self._key("small", 0)
+        task = (worker.build_small, worker.Parcel(rest), worker.Parcel(inner), *parts)
+        return self._submit({key: task}, [key], self._homes[0])[0]
+
+    def _send_once(self, part: Any) -> Future:
+        if id(part) not in self._sent:
+            key = self._key("part", len(self._sent))
+            task = (worker.build_small, worker.Parcel(part), worker.Parcel([]))
+            # The part itself is kept as well: an id is only unique while it lives.
+            self._sent[id(part)] = (
+                part,
+                self._submit({key: task}, [key], self._homes[0])[0],
+            )
+        return self._sent[id(part)][1]
+
+    def _reduce(self, sums: list[Future]) -> list[Future]:
+        """Neighbouring sums added on workers until the driver can bear the rest."""
+        level = 0
+        while len(sums) > FAN_IN:
+            level += 1
+            graph, homes = {}, []
+            for n, first in enumerate(range(0, len(sums), FAN_IN)):
+                key = self._key(f"merge{level}", n)
+                graph[key] = (worker.merge, sums[first : first + FAN_IN])
+                homes.append(self._homes[first % len(self._homes)])
+            sums = [
+                self._submit({key: task}, [key], home)[0]
+                for (key, task), home in zip(graph.items(), homes, strict=True)
+            ]
+        return sums
+
+    def _gather(
+        self, sums: list[Future], advance: Callable[[], None]
+    ) -> list[worker.Summary]:
+        parts = []
+        for future in sums:
+            parts.append(future.result())
+            advance()
+        return parts
+
+    def _keep(self, fields: Sequence[str], states: list[Future]) -> None:
+        """Hold the state a pass has made; let go of what it has replaced.
+
+        A state that is let go is freed on its worker, but Dask keeps its task as
+        long as a later state depends on it, and runs it again if that one is lost.
+        """
+        if fields:
+            self._kept[self._number] = states
+            self._owners.update(dict.fromkeys(fields, self._number))
+        live = set(self._owners.values())
+        self._kept = {at: kept for at, kept in self._kept.items() if at in live}
+
+    def take(self, rows: Array) -> Block:
+        """The chosen rows, in the order asked for, on the host."""
+        ids = np.asarray(rows)
+        self._number += 1
+        futures, order = [], []
+        with self._faults():
+            for i, span in enumerate(self._spans):
+                mine = np.flatnonzero((ids >= span.start) & (ids < span.stop))
+                if mine.size:
+                    parcel = worker.Parcel(ids[mine] - span.start)
+                    key = self._key("take", i)
+                    task = (worker.take_rows, self._sources[i], parcel, span)
+                    futures += self._submit({key: task}, [key], self._home(i))
+                    order.append(mine)
+            blocks = self.client.gather(futures)
+        back = np.argsort(np.concatenate(order))
+        views = [
+            _stack(part)[back] for part in zip(*(b.views for b in blocks), strict=True)
+        ]
+        present = np.concatenate([to_host(b.present) for b in blocks])[back]
+        return Block(0, tuple(views), present)
+
+    def put(self, name: str, values: Array) -> None:
+        """Split an array with one entry per row over the partitions."""
+        self._number += 1
+        with self._faults():
+            states = []
+            for i, span in enumerate(self._spans):
+                parcel = worker.Parcel(
+                    (name, np.asarray(values[span.start : span.stop]))
+                )
+                key = self._key("put", i)
+                task = (worker.split_rows, parcel, span)
+                states += self._submit({key: task}, [key], self._home(i))
+        self._keep([name], states)
+
+    def read(self, name: str) -> Any:
+        """A state field of all rows as a Dask array with the input's row chunks."""
+        states = self._kept[self._owners[name]]
+        with self._faults():
+            shape, dtype = self.client.submit(
+                worker.field_shape, states[0], worker.Parcel(name), pure=False
+            ).result()
+        parts = [
+            da.from_delayed(
+                delayed(worker.field_rows)(state, worker.Parcel(name)),
+                (len(span), *shape),
+                np.dtype(dtype),
+            )
+            for state, span in zip(states, self._spans, strict=True)
+        ]
+        whole = da.concatenate(parts)
+        if isinstance(self.views, DaskViews):
+            whole = whole.rechunk({0: self.views.arrays[0].chunks[0]})
+        return whole
+
+    def drop(self, name: str) -> None:
+        """Forget a state field."""
+        self._owners.pop(name, None)
+        self._keep([], [])
+
+    def _partition_sizes(self) -> list[int]:
+        if isinstance(self.views, DaskViews):
+            return [int(n) for n in self.views.aligned[0].chunks[0]]
+        threads = sum(self.client.nthreads().values()) or 1
+        rows = min(PARTITION_ROWS, -(-self.n_samples // (2 * threads)))
+        full, rest = divmod(self.n_samples, rows)
+        return [rows] * full + ([rest] if rest else [])
+
+    def _place_rows(self) -> list[Any]:
+        """Every partition's source: a future of its rows, or where to read them."""
+        if isinstance(self.views, DaskViews):
+            return self._place_chunks(self.views)
+        on_disk = isinstance(self.views, DiskViews)
+        if on_disk and not self._fits(self.views):
+            return [worker.Shelf(self.views, s.start, s.stop) for s in self._spans]
+        sources = []
+        for i, span in enumerate(self._spans):
+            key = self._key("rows", i)
+            if on_disk:
+                shelf = worker.Shelf(self.views, span.start, span.stop)
+                task: Any = (worker.load_shelf, shelf)
+            else:
+                rows = self.views[span.start : span.stop]
+                task = (worker.unpack_views, worker.Parcel(rows))
+            sources += self._submit({key: task}, [key], self._home(i))
+        return sources
+
+    def _place_chunks(self, views: DaskViews) -> list[Future]:
+        """Every partition's chunks brought to its home, once."""
+        chunks = [a.to_delayed().ravel() for a in views.aligned]
+        sources = []
+        names = worker.Parcel(views.names)
+        for i, parts in enumerate(zip(*chunks, strict=True)):
+            with dask.annotate(workers=[self._home(i)], allow_other_workers=True):
+                sources.append(delayed(worker.join_parcel)(names, *parts))
+        return list(self.client.compute(sources))
+
+    def _fits(self, views: Views) -> bool:
+        """May the rows stay in the workers' memory?"""
+        info = self.client.scheduler_info(n_workers=-1)["workers"]
+        room = sum(w["memory_limit"] or 0 for w in info.values())
+        size = sum(n * np.dtype(a.dtype).itemsize for n, a in _widths(views))
+        return bool(size * len(views) <= HELD_SHARE * room)
+
+    def _find_homes(self) -> None:
+        """A worker for every group; one that is gone is replaced by the least busy."""
+        alive = sorted(self.client.nthreads())
+        if not alive:
+            raise DeviceError(
+                "The Dask cluster has no workers. Start some, or wait for them: "
+                "client.wait_for_workers(1)."
+            )
+        load = {w: self._homes.count(w) for w in alive}
+        for g, home in enumerate(self._homes):
+            if home not in load:
+                self._homes[g] = min(alive, key=load.__getitem__)
+                load[self._homes[g]] += 1
+
+    def _home(self, i: int) -> str:
+        return next(
+            home
+            for group, home in zip(self._groups, self._homes, strict=True)
+            if i in group
+        )
+
+    def _key(self, what: str, i: int) -> str:
+        return f"{what}-{self._token}-{self._number}-{i}"
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Errors of the cluster in our words; those of a step pass as they are."""
+        try:
+            yield
+        except KilledWorker as error:
+            raise DeviceError(
+                f"Dask gave up on a task after several workers died with it: {error}. "
+                "Workers that run out of memory need smaller chunks or more room."
+            ) from error
+        except LOST as error:
+            raise DeviceError(
+                f"The connection to the Dask scheduler was lost: {error!r}. Start the "
+                "cluster again; with checkpoint= the fit resumes at its last round."
+            ) from error
+
+
+def _is_record(small: Any, field: str) -> bool:
+    return hasattr(getattr(small, field), "_fields")
+
+
+def _widths(views: Views) -> list[tuple[int, Any]]:
+    return list(zip(views.n_features, views.arrays, strict=True))
+
+
+def _stack(parts: Sequence[Array]) -> Array:
+    if sp.issparse(parts[0]):
+        return sp.vstack(parts, format="csr")
+    return np.concatenate([to_host(p) for p in parts])
+
+
+def _contiguous_groups(sizes: Sequence[int], n_groups: int) -> list[range]:
+    """Neighbouring partitions, cut into groups of about as many rows each."""
+    middle = np.cumsum(sizes) - np.asarray(sizes) / 2
+    group = np.minimum((middle / sum(sizes) * n_groups).astype(int), n_groups - 1)
+    edges = np.flatnonzero(np.diff(group, prepend=-1, append=n_groups))
+    return [range(int(a), int(b)) for a, b in pairwise(edges)]

@@ -1,0 +1,201 @@
+"""What a worker does with its share of the rows; knows nothing of any cluster.
+
+A partition is cut into blocks that fit the cache. Its state is one mapping per
+block, made by passes and kept pass by pass, so that a superseded pass can be
+forgotten. All functions are pure: running them again gives the same again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .._xp import Array, to_host
+from ..views import Block, Views
+from . import Result, Step, Totals
+from .local import fold
+
+States = list[dict[str, Array]]
+
+
+class Parcel:
+    """A value on its way to a worker, opaque to whoever carries it."""
+
+    def __init__(self, value: Any) -> None:
+        self.content = pickle.dumps(value, protocol=5)
+
+    def open(self) -> Any:
+        """The value."""
+        return pickle.loads(self.content)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Which rows a partition holds, and how many of them make a block."""
+
+    start: int
+    stop: int
+    block_rows: int
+    n_views: int
+    dtype: str
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def cuts(self) -> list[slice]:
+        """Rows of every block, counted from the partition's first."""
+        edges = [*range(0, len(self), self.block_rows), len(self)]
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Rows that are read from disk whenever they are needed."""
+
+    views: Views
+    start: int
+    stop: int
+
+    def load(self) -> Views:
+        """The rows, in memory."""
+        return in_memory(self.views[self.start : self.stop])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one pass leaves of one partition."""
+
+    states: States
+    totals: Totals
+    notes: list[Any]
+
+    @property
+    def fields(self) -> list[str]:
+        """Names of the state fields the pass has made."""
+        return sorted(self.states[0])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Sums and notes of some consecutive partitions: small, and all that travels."""
+
+    totals: Totals
+    notes: list[Any]
+    fields: list[str]
+
+
+def in_memory(views: Views) -> Views:
+    """The same rows; mapped files are read."""
+    views.arrays = tuple(
+        np.array(a) if isinstance(a, np.memmap) else a for a in views.arrays
+    )
+    return views
+
+
+def join_parcel(names: Parcel, *chunks: Any) -> Views:
+    """As `join_chunks`, inside a task."""
+    return join_chunks(names.open(), *chunks)
+
+
+def join_chunks(names: Sequence[str], *chunks: Any) -> Views:
+    """One partition's rows from the chunks of its views."""
+    return Views(list(chunks), names=names)
+
+
+def unpack_views(parcel: Parcel) -> Views:
+    """Rows that came with the task."""
+    found: Views = parcel.open()
+    return found
+
+
+def load_shelf(shelf: Shelf) -> Views:
+    """Rows from disk, to stay with the worker."""
+    return shelf.load()
+
+
+def build_small(rest: Parcel, names: Parcel, *parts: Any) -> Any:
+    """A pass's small value, its large parts put back in."""
+    small, inner = rest.open(), names.open()
+    return small._replace(**dict(zip(inner, parts, strict=True))) if inner else small
+
+
+def run_partition(
+    step: Step,
+    span: Span,
+    source: Views | Shelf | None,
+    small: Any,
+    owners: Parcel,
+    kept: Sequence[States],
+) -> Outcome:
+    """One pass over one partition; `owners` says which of `kept` has a field."""
+    fields = owners.open()
+    views = source.load() if isinstance(source, Shelf) else source
+    states: States = []
+    notes = []
+    totals: Totals = {}
+    for number, rows in enumerate(span.cuts):
+        state = {name: kept[at][number][name] for name, at in fields.items()}
+        result = step(_block(span, views, rows), state, small)
+        states.append(dict(result.state))
+        notes.append(result.note)
+        fold(totals, result)
+    return Outcome(states, totals, notes)
+
+
+def _block(span: Span, views: Views | None, rows: slice) -> Block:
+    if views is not None:
+        block = views.block(rows, np.dtype(span.dtype))
+        return replace(block, start=span.start + rows.start)
+    present = np.ones((rows.stop - rows.start, span.n_views), dtype=bool)
+    return Block(span.start + rows.start, (), present)
+
+
+def states_of(outcome: Outcome) -> States:
+    """The part of an outcome that stays with the worker."""
+    return outcome.states
+
+
+def summarise(before: Summary | None, outcome: Outcome) -> Summary:
+    """Add a partition to the summary of those before it, in their order."""
+    fresh = Summary(outcome.totals, outcome.notes, outcome.fields)
+    return fresh if before is None else merge([before, fresh])
+
+
+def merge(parts: Sequence[Summary]) -> Summary:
+    """Summaries of consecutive partitions as one; nothing is written into."""
+    totals: Totals = {}
+    for part in parts:
+        fold(totals, Result(stats=part.totals))
+    notes = [note for part in parts for note in part.notes]
+    return Summary(totals, notes, parts[0].fields)
+
+
+def split_rows(parcel: Parcel, span: Span) -> States:
+    """Rows of a put array as the state of a partition's blocks."""
+    name, values = parcel.open()
+    return [{name: values[rows]} for rows in span.cuts]
+
+
+def field_rows(states: States, name: Parcel) -> Array:
+    """A state field of one partition as a single array."""
+    field = name.open()
+    parts = [to_host(state[field]) for state in states]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def field_shape(states: States, name: Parcel) -> tuple[tuple[int, ...], str]:
+    """Shape of one row of a state field, and its dtype."""
+    first = states[0][name.open()]
+    return tuple(first.shape[1:]), str(first.dtype).removeprefix("torch.")
+
+
+def take_rows(source: Views | Shelf, rows: Parcel, span: Span) -> Block:
+    """Chosen rows of a partition, counted from its first."""
+    views = source.load() if isinstance(source, Shelf) else source
+    return views.block(rows.open(), np.dtype(span.dtype))
