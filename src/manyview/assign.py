@@ -97,16 +97,24 @@ def nearest_two(rows: Matrix, points: Matrix) -> tuple[Matrix, Matrix]:
     return smallest(np.maximum(d, 0.0), 2)
 
 
-def correlation_kmeans(
-    engine: Engine, rows: Matrix, max_iter: int = 10
-) -> tuple[Centres, Matrix]:
+class Clustering(NamedTuple):
+    """What k-means finds; the labels belong to the centres."""
+
+    centres: Centres
+    labels: Array
+    inertia: float
+    n_iter: int
+
+
+def correlation_kmeans(engine: Engine, rows: Matrix, max_iter: int = 10) -> Clustering:
     """Correlation k-means from the given rows as centres: one start, few steps."""
     centres = correlation(pick(engine, FIELD, rows), np.ones(len(rows)))
     for _ in range(max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
         centres = correlation(total["sums"], total["counts"])
-    engine.run(assign_step, centres, title="Clustering", views=False)
-    return centres, to_host(engine.read(LABELS))
+    total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
+    inertia = float(total["inertia"])
+    return Clustering(centres, engine.read(LABELS), inertia, max_iter)
 
 
 class Picked(NamedTuple):
@@ -144,11 +152,10 @@ def kmeans(
     seed: int,
     max_iter: int = 100,
     tol: float = 1e-5,
-) -> tuple[Centres, Matrix]:
+) -> Clustering:
     """Best of `n_init` runs on the sample's rows, then Lloyd steps on all rows.
 
-    Stops when the inertia falls by less than `tol` of itself; the labels belong
-    to the returned centres.
+    Stops when the inertia falls by less than `tol` of itself.
     """
     search = KMeans(n_clusters, n_init=n_init, random_state=seed)
     with warnings.catch_warnings():
@@ -163,7 +170,7 @@ def kmeans(
             break
         last = inertia
         centres = euclidean(_means(total["sums"], total["counts"], centres.points))
-    return centres, to_host(engine.read(LABELS))
+    return Clustering(centres, engine.read(LABELS), inertia, max_iter - left + 1)
 
 
 def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:

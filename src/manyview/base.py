@@ -9,6 +9,7 @@ validation, so that ``check_estimator`` sees what it expects; lists, dicts and
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from dataclasses import dataclass, field, fields
@@ -29,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import assign
 from ._xp import to_host
-from .engine import Engine, open_engine
+from .engine import Engine, is_elsewhere, is_lazy, open_engine, views_elsewhere
 from .errors import (
     DegenerateWarning,
     InputError,
@@ -124,11 +125,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(message) from error
 
     def _to_views(self, X: Any, *, reset: bool) -> Views:
-        if _is_single_table(X):
+        if _is_single_table(X) and not is_elsewhere(X):
             table = self._validate_table(X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             X = Views(table, feature_names=None if names is None else [names])
-        views = Views.of(X)
+        views: Views = views_elsewhere(X) if is_elsewhere(X) else Views.of(X)
         if reset:
             self.n_views_ = views.n_views
             self.view_names_ = views.names
@@ -168,18 +169,36 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _finish(self, labels: Any) -> Self:
         """Store the labels; warn when one cluster has swallowed nearly all rows."""
-        self.labels_ = np.asarray(labels).astype(np.intp, copy=False)
-        counts = np.bincount(self.labels_)
-        if self.n_clusters_ > 1 and counts.max() > GIANT_SHARE * len(self.labels_):
+        host = labels if is_lazy(labels) else to_host(labels)
+        self.labels_ = host.astype(np.intp, copy=False)
+        largest = int(np.bincount(self.labels_).max())
+        if self.n_clusters_ > 1 and largest > GIANT_SHARE * len(self.labels_):
             if len(self.labels_) > 1:
                 warnings.warn(
-                    f"{type(self).__name__} put {counts.max()} of "
+                    f"{type(self).__name__} put {largest} of "
                     f"{len(self.labels_)} rows into one cluster. Look at the scaling "
                     "of the views, or try another method.",
                     DegenerateWarning,
                     stacklevel=3,
                 )
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone with the same client, which is a connection and has no copy."""
+        engine = getattr(self, "engine", "local")
+        if isinstance(engine, str):
+            return super().__sklearn_clone__()  # type: ignore[no-any-return]
+        plain = copy.copy(self)
+        fresh: Self = super(MultiViewClusterer, plain).__sklearn_clone__()
+        fresh.engine = engine
+        return fresh
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look for the current client instead of holding one."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if not isinstance(state.get("engine", "local"), str):
+            state["engine"] = "dask"
+        return state
 
     def __sklearn_tags__(self) -> ManyviewTags:
         tags = super().__sklearn_tags__()
@@ -219,21 +238,38 @@ class ReplayClusterer(
 
     def predict(self, X: Any) -> IntArray:
         """Cluster of every row of new views, row by row."""
-        engine = self._embed(self._again(X))
-        engine.run(assign.assign_step, self._centres, title="Labels", views=False)
-        return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
+        views = self._again(X)
+        found: IntArray = views.each(self._light()._labels_of, np.intp, None)
+        return found
 
     def transform(self, X: Any) -> FloatArray:
         """Consensus embedding of every row of new views, row by row."""
         views = self._again(X)
-        values = np.asarray(to_host(self._embed(views).read(assign.FIELD)))
+        width = self._n_features_out
+        values = views.each(self._light()._embedding_of, self._dtype, width)
         return self._named_rows(values, views)
+
+    def _labels_of(self, views: Views) -> IntArray:
+        engine = self._embed(views)
+        engine.run(assign.assign_step, self._centres, title="Labels", views=False)
+        return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
+
+    def _embedding_of(self, views: Views) -> FloatArray:
+        return np.asarray(to_host(self._embed(views).read(assign.FIELD)))
+
+    def _light(self) -> Self:
+        """What new rows need of the fitted model: it may travel to many workers."""
+        model = copy.copy(self)
+        for name in ("labels_", "embedding_"):
+            model.__dict__.pop(name, None)
+        return model
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
         """Fit, and give back `embedding_`."""
-        views = X if _is_single_table(X) else Views.of(X)
-        values = np.asarray(self.fit(views, y, **fit_params).embedding_)
-        return self._named_rows(values, views)
+        as_given = is_elsewhere(X) or _is_single_table(X)
+        views = X if as_given else Views.of(X)
+        found = self.fit(views, y, **fit_params).embedding_
+        return self._named_rows(found if is_lazy(found) else np.asarray(found), views)
 
     @property
     def certainty_(self) -> FloatArray:

@@ -128,6 +128,7 @@ class S2MVTC(ReplayClusterer):
         random_state: Any = None,
         dtype: Any = None,
         block_rows: int | None = None,
+        engine: Any = "local",
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -154,6 +155,7 @@ class S2MVTC(ReplayClusterer):
         self.random_state = random_state
         self.dtype = dtype
         self.block_rows = block_rows
+        self.engine = engine
         self.verbose = verbose
 
     @classmethod
@@ -208,7 +210,9 @@ class S2MVTC(ReplayClusterer):
         with progress.shown(self.verbose):
             self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
-            engine = open_engine(views, self._dtype, block_rows=self.block_rows)
+            engine = open_engine(
+                views, self._dtype, engine=self.engine, block_rows=self.block_rows
+            )
             return self._fit_engine(engine, order, groups, trace)
 
     def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
@@ -338,14 +342,14 @@ class S2MVTC(ReplayClusterer):
         self.embedding_ = engine.read("B_bar")
         if self.assign == "correlation":
             rows = drawn.rows[: self.n_clusters_]
-            centres, labels = assign.correlation_kmeans(engine, rows)
+            found = assign.correlation_kmeans(engine, rows)
         else:
             sample = assign.pick(engine, "B_bar", drawn.rows)
-            centres, labels = assign.kmeans(
+            found = assign.kmeans(
                 engine, self.n_clusters_, sample, n_init=self.n_init, seed=seed
             )
-        self._centres = centres
-        return self._finish(labels)
+        self._centres = found.centres
+        return self._finish(found.labels)
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, "kernel", ("rbf", "linear"))

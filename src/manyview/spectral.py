@@ -90,6 +90,7 @@ class AnchorSpectral(ReplayClusterer):
         random_state: Any = None,
         dtype: Any = None,
         block_rows: int | None = None,
+        engine: Any = "local",
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -100,6 +101,7 @@ class AnchorSpectral(ReplayClusterer):
         self.random_state = random_state
         self.dtype = dtype
         self.block_rows = block_rows
+        self.engine = engine
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -112,7 +114,9 @@ class AnchorSpectral(ReplayClusterer):
         with progress.shown(self.verbose):
             self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
-            engine = open_engine(views, self._dtype, block_rows=self.block_rows)
+            engine = open_engine(
+                views, self._dtype, engine=self.engine, block_rows=self.block_rows
+            )
             return self._fit_engine(engine)
 
     def _fit_engine(self, engine: Engine) -> Self:
@@ -138,10 +142,11 @@ class AnchorSpectral(ReplayClusterer):
         self.embedding_ = engine.read(assign.FIELD)
         self.view_weights_ = spectrum.weights
         sample = assign.pick(engine, assign.FIELD, drawn.rows)
-        self._centres, labels = assign.kmeans(
+        found = assign.kmeans(
             engine, self.n_clusters_, sample, n_init=self.n_init, seed=child_seed(rng)
         )
-        return self._finish(labels)
+        self._centres = found.centres
+        return self._finish(found.labels)
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make the embedding, on other rows."""

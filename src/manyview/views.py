@@ -7,7 +7,7 @@ block. Rows are samples everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,6 +171,15 @@ class Views:
         given = None if self.present is None else self.present[rows]
         raw = [_take(a, rows) for a in self.arrays]
         return make_block(raw, self.names, start, given, dtype or self.dtype)
+
+    def each(
+        self, function: Callable[[Views], Any], dtype: Any, width: int | None
+    ) -> Any:
+        """`function` of the rows: at once here, lazily by chunks on a cluster.
+
+        It gives `width` numbers of the dtype per row, or one if that is None.
+        """
+        return function(self)
 
     def blocks(self, n_rows: int, dtype: Any = None) -> Iterator[Block]:
         """Consecutive blocks of at most `n_rows` rows."""

@@ -15,11 +15,13 @@ An engine decides only where blocks live; no method asks which one it has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .._xp import Array
+from ..errors import InputError
 from ..views import Block, Views
 
 State = Mapping[str, Array]
@@ -67,14 +69,53 @@ class Engine(Protocol):
         """Give every block its rows of an array with one entry per row."""
 
     def read(self, name: str) -> Array:
-        """A state field of all rows, in row order."""
+        """A state field of all rows, in row order; lazy where the rows are far."""
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
 
 
-def open_engine(views: Views, dtype: Any, **options: Any) -> Engine:
-    """The engine for these views: rows in this process's memory."""
+def open_engine(
+    views: Views, dtype: Any, *, engine: Any = "local", **options: Any
+) -> Engine:
+    """The engine for these views: rows in this process, or on a Dask cluster."""
+    if not isinstance(engine, str) or engine != "local":
+        from .dask import DaskEngine, find_client
+
+        return DaskEngine(views, dtype, find_client(engine), **options)
+    if not isinstance(views, Views):
+        raise InputError(
+            "The views are Dask collections, but engine='local'. Give engine='dask' "
+            "or a client, or compute the views first."
+        )
     from .local import LocalEngine
 
     return LocalEngine(views, dtype, **options)
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Are these Dask collections or paths, rather than rows in memory?"""
+    items = X.values() if isinstance(X, Mapping) else X
+    many = list(items) if isinstance(items, (list, tuple, ValuesView)) else [X]
+    return any(is_lazy(item) for item in many) or _are_paths(many)
+
+
+def is_lazy(array: Any) -> bool:
+    """Is this a Dask array or DataFrame?"""
+    return hasattr(array, "__dask_graph__")
+
+
+def _are_paths(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(i, (str, os.PathLike)) for i in items)
+
+
+def views_elsewhere(X: Any) -> Any:
+    """Views that are read where they lie: by workers, or block by block from disk."""
+    items = [X] if isinstance(X, (str, os.PathLike)) else X
+    if isinstance(items, (list, tuple)) and _are_paths(list(items)):
+        from ..datasets.on_disk import open_on_disk
+
+        return open_on_disk(*items)
+    from .dask import DaskViews
+
+    return DaskViews(X)
