@@ -135,7 +135,7 @@ def smallest(distances: Array, k: int) -> tuple[Array, Array]:
     )
 
 
-def products(a: Array, b: Array) -> Array:
+def tall_product(a: Array, b: Array) -> Array:
     """aᵀb for tall a and b: chunks of rows by themselves, summed in float64.
 
     A device multiplies a million rows in one go; their float32 sum would lose

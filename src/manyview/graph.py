@@ -14,16 +14,26 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
 
-from ._xp import Array, namespace, smallest, to_host
+from ._xp import (
+    Array,
+    eigh,
+    index_sum,
+    like,
+    namespace,
+    smallest,
+    sparse_gram,
+    tall_product,
+    to_host,
+    weighted_rows,
+    wide,
+)
 from .anchors import kmeans_anchors, squared_distances
 from .assign import KMEANS_SAMPLE
-from .draw import Draw
+from .draw import SAMPLED, SAMPLED_ROWS, Draw
+from .eigen import NO_SIZE, leading
 from .engine import Engine, Result, State
-from .scaling import Scaling, apply_scaling, inverse, make_scaling, suggest
+from .scaling import Scaling, apply_scaling, cast, inverse, make_scaling, suggest
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -36,8 +46,7 @@ LEAST_GAP = 1e-3
 CHOICE_ROWS = 6000
 CHOICE_ANCHORS = 1000
 N_NEIGHBORS = 5
-DENSE_SIZE = 600
-NO_SIZE = 1e-9
+TIES = ("columns", "weights")
 
 
 class Piece(NamedTuple):
@@ -70,21 +79,27 @@ class Spectrum(NamedTuple):
     weights: Matrix
 
 
-def tie_step(block: Block, state: State, small: Graph) -> Result:
-    """Z of a block, as columns and weights."""
-    columns, weights = ties(block, small)
-    return Result(state={"columns": columns, "weights": weights})
+class Basis(NamedTuple):
+    """What the rows' F is made of: their ties and a table."""
+
+    graph: Graph
+    table: Array
 
 
 def neighbour_step(block: Block, state: State, small: Graph) -> Result:
-    """Z of a block; its column sums and the products of its columns."""
-    kept = tie_step(block, state, small).state
-    Z = sparse_ties(kept["columns"], kept["weights"], sum(small.sizes))
-    stats = {"degree": np.asarray(Z.sum(axis=0)).ravel(), "gram": Z.T @ Z}
-    return Result(state=kept, stats=stats)
+    """Z of the rows that the Gram is taken from; kept where these are all rows."""
+    sampled = state.get(SAMPLED)
+    if sampled is None:
+        found = ties(block, small)
+        return Result(state=dict(zip(TIES, found, strict=True)), note=found)
+    rows = namespace(sampled).nonzero(sampled)[0]
+    views = tuple(x[rows] for x in block.views)
+    return Result(
+        note=ties(Block(block.start, views, block.present[to_host(rows)]), small)
+    )
 
 
-def ties(block: Block, graph: Graph) -> tuple[Matrix, Matrix]:
+def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     """Columns and weights (n_rows, pieces · k) of every row's nearest anchors."""
     rows = [
         apply_scaling(x, s) for x, s in zip(block.views, graph.scalings, strict=True)
@@ -92,29 +107,32 @@ def ties(block: Block, graph: Graph) -> tuple[Matrix, Matrix]:
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
-        d, there = piece_distances(piece, rows, block.present)
+        d, there = piece_distances(piece, rows, to_host(block.present))
         index, w = linear_weights(d, min(graph.n_neighbors, max(size - 1, 1)))
-        columns.append(to_host(index).astype(np.int32) + offset)
-        weights.append(to_host(w) * to_host(there)[:, None])
+        xp = namespace(w)
+        columns.append(xp.astype(index, xp.int32) + offset)
+        weights.append(w if there is None else w * there[:, None])
         offset += size
-    w = np.concatenate(weights, axis=1)
+    w = xp.concat(weights, axis=1)
     # A row that lacks a view gives that view's share to the others.
-    total = w.sum(axis=1, keepdims=True)
-    w *= len(graph.pieces) / np.where(total > 0, total, 1.0)
-    return np.concatenate(columns, axis=1), w
+    total = xp.sum(w, axis=1, keepdims=True)
+    w *= len(graph.pieces) / xp.where(total > 0, total, xp.ones_like(total))
+    return xp.concat(columns, axis=1), w
 
 
 def piece_distances(
-    piece: Piece, rows: list[Array], present: Array
-) -> tuple[Array, Array]:
+    piece: Piece, rows: list[Array], present: Matrix
+) -> tuple[Array, Array | None]:
     """Weighted squared distances to the piece's anchors, and which rows have any."""
+    if len(piece.views) == 1 and present[:, piece.views[0]].all():
+        return squared_distances(rows[piece.views[0]], piece.anchors[0]), None
     total: Array = 0.0
     share: Array = 0.0
     for v, weight, anchors in zip(
         piece.views, piece.weights, piece.anchors, strict=True
     ):
         d = squared_distances(rows[v], anchors)
-        there = namespace(d).astype(present[:, v], d.dtype)
+        there = cast(present[:, v], d)
         total = total + d * (weight * there[:, None])
         share = share + there
     xp = namespace(total)
@@ -135,20 +153,18 @@ def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
     return index[:, :k], xp.where(tied, even, w / xp.where(tied, 1.0, total))
 
 
-def sparse_ties(columns: Matrix, weights: Matrix, n_columns: int) -> Any:
-    """Z as a CSR matrix from its columns and weights."""
-    n_rows, k = columns.shape
-    indptr = np.arange(0, n_rows * k + 1, k)
-    return sp.csr_array(
-        (weights.ravel(), columns.ravel(), indptr), shape=(n_rows, n_columns)
+def basis_step(block: Block, state: State, small: Basis) -> Result:
+    """F of a block, from its ties or its views, and the Gram of F."""
+    columns, weights = (
+        (state[name] for name in TIES) if TIES[0] in state else ties(block, small.graph)
     )
+    F = weighted_rows(columns, weights, cast(small.table, weights))
+    return Result(state={"F": F}, stats={"identity": tall_product(F, F)})
 
 
-def basis_step(block: Block, state: State, small: Matrix) -> Result:
-    """F of a block, and its Gram (the identity, up to rounding)."""
-    Z = sparse_ties(state["columns"], state["weights"], len(small))
-    F = Z @ small.astype(Z.dtype)
-    return Result(state={"F": F}, stats={"identity": F.T @ F})
+def turn_step(block: Block, state: State, small: Array) -> Result:
+    """F in other combinations of its columns."""
+    return Result(state={"F": state["F"] @ cast(small, state["F"])})
 
 
 def choose_scalings(
@@ -174,9 +190,7 @@ def own_gap(rows: Array, scaling: Scaling, n_clusters: int, seed: int) -> float:
     size = max(rows.shape[0] // ROWS_PER_TIE, min(rows.shape[0], 10))
     anchors = kmeans_anchors(prepared, min(size, CHOICE_ANCHORS), seed)
     index, w = linear_weights(squared_distances(prepared, anchors), N_NEIGHBORS)
-    Z = sparse_ties(to_host(index), to_host(w), len(anchors))
-    root = np.sqrt(inverse(np.asarray(Z.sum(axis=0)).ravel()))
-    return cluster_gap((Z.T @ Z).toarray() * np.outer(root, root), n_clusters)
+    return cluster_gap(scaled_gram(index, w, len(anchors))[0], n_clusters)
 
 
 def build_graph(
@@ -212,25 +226,39 @@ def sample_size(n_anchors: int, n_views: int) -> int:
 
 
 def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
-    """One pass for Z and its Gram; then the weights of the views and F's table."""
-    total, _ = engine.run(neighbour_step, graph, title="Anchor graph")
+    """One pass for Z; from its Gram the weights of the views and F's table."""
+    _, notes = engine.run(neighbour_step, graph, title="Anchor graph")
+    xp = namespace(notes[0][1])
+    columns, weights = (xp.concat(parts) for parts in zip(*notes, strict=True))
     owner = np.repeat([p.views[0] for p in graph.pieces], graph.sizes)
     n_views = len(graph.scalings)
-    root = np.sqrt(inverse(total["degree"]) * n_views / len(graph.pieces))
-    gram = total["gram"] * np.outer(root, root)
-    gaps = [
-        cluster_gap(gram[np.ix_(owner == v, owner == v)], n_clusters)
-        for v in range(n_views)
-    ]
-    weights = np.maximum(gaps, LEAST_GAP)
-    weights = weights / weights.sum()
-    column = np.sqrt(weights[owner])
-    values, vectors = leading(gram * np.outer(column, column), VECTORS * n_clusters)
-    table = (root * column)[:, None] * vectors / np.sqrt(values)
-    return Spectrum(graph, table, np.sqrt(values), weights)
+    gram, root = scaled_gram(columns, weights, len(owner), n_views / len(graph.pieces))
+    gaps = []
+    for v in range(n_views):
+        own = like(np.flatnonzero(owner == v), gram)
+        gaps.append(cluster_gap(gram[own][:, own], n_clusters))
+    worth = np.maximum(gaps, LEAST_GAP)
+    worth = worth / worth.sum()
+    column = like(np.sqrt(worth[owner]), gram)
+    weighted = gram * column[:, None] * column[None, :]
+    values, vectors = leading(weighted, VECTORS * n_clusters)
+    values = np.sqrt(values)
+    table = (root * column)[:, None] * vectors / like(values, vectors)
+    return Spectrum(graph, table, values, worth)
 
 
-def cluster_gap(gram: Matrix, n_clusters: int) -> float:
+def scaled_gram(
+    columns: Array, weights: Array, size: int, share: float = 1.0
+) -> tuple[Array, Array]:
+    """HᵀH from the rows of Z, and the square roots of share/Λ that make H of Z."""
+    xp = namespace(weights)
+    each = xp.reshape(wide(weights), (-1, 1))
+    degree = index_sum(each, xp.reshape(columns, (-1,)), size)[:, 0]
+    root = like(np.sqrt(inverse(to_host(degree)) * share), degree)
+    return sparse_gram(columns, weights, size) * root[:, None] * root[None, :], root
+
+
+def cluster_gap(gram: Array, n_clusters: int) -> float:
     """How far the C leading frequencies lie below the next one, in 0 … 1.
 
     ρ = 1 − mean_{j ≤ C} (1 − σ_j²) / (1 − σ²_{C+1}): 1 for C separate pieces.
@@ -241,29 +269,26 @@ def cluster_gap(gram: Matrix, n_clusters: int) -> float:
     return float(1.0 - gaps[:-1].mean() / max(float(gaps[-1]), NO_SIZE))
 
 
-def leading(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:
-    """Leading eigenvalues (descending) and vectors of a symmetric matrix.
+def put_basis(engine: Engine, spectrum: Spectrum) -> Spectrum:
+    """Give every row its F, orthonormal over all rows; returns the final table.
 
-    Directions of no size are left out. Signs come from the data: the cubes of
-    a vector's entries sum to a positive number.
+    Where the Gram came from a sample of the rows, F is only nearly orthonormal:
+    one more pass turns it by the inverse root of its own small Gram.
     """
-    size = len(gram)
-    r = min(r, size)
-    if size <= DENSE_SIZE or 5 * r > size:
-        values, vectors = scipy.linalg.eigh(gram, subset_by_index=[size - r, size - 1])
-    else:
-        start = np.sqrt(np.maximum(np.diag(gram), 0.0))
-        values, vectors = eigsh(gram, k=r, v0=start)
-    order = np.argsort(-values)
-    values, vectors = values[order], vectors[:, order]
-    real = values > NO_SIZE * max(float(values[0]), 1e-300)
-    vectors = vectors[:, real]
-    side = np.where(np.sum(vectors**3, axis=0) < 0, -1.0, 1.0)
-    return values[real], vectors * side
+    sampled = engine.n_samples > SAMPLED_ROWS
+    identity = spread_basis(engine, spectrum, views=sampled)
+    for name in TIES:
+        engine.drop(name)
+    if not sampled:
+        return spectrum
+    values, vectors = eigh(identity)
+    turn = (vectors / values**0.5) @ vectors.T
+    engine.run(turn_step, turn, title="Basis", views=False)
+    return spectrum._replace(table=spectrum.table @ turn)
 
 
-def put_basis(engine: Engine, spectrum: Spectrum) -> float:
-    """Give every row its F; returns how far FᵀF is from the identity."""
-    total, _ = engine.run(basis_step, spectrum.table, title="Basis", views=False)
-    gap = total["identity"] - np.eye(spectrum.table.shape[1])
-    return float(np.linalg.norm(gap, 2))
+def spread_basis(engine: Engine, spectrum: Spectrum, *, views: bool = True) -> Array:
+    """F of every row from its ties or its views; returns the Gram of F."""
+    small = Basis(spectrum.graph, spectrum.table)
+    total, _ = engine.run(basis_step, small, title="Basis", views=views)
+    return total["identity"]

@@ -10,7 +10,7 @@ Phi U = Psi diag(s/(s+lam)) PsiᵀB.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import ridge, smoothing
-from ._xp import Array, namespace, to_host
+from ._xp import (
+    Array,
+    eigh,
+    like,
+    namespace,
+    row_norms,
+    tall_product,
+    to_host,
+    wide,
+    wide_sum,
+)
 from .anchors import features
 from .assign import pick, z_score
 from .draw import Draw
@@ -99,15 +109,14 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
     kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
     F = state["F"]
-    xp = namespace(F)
     kept["B_bar"] = z_score(F * cast(small.scale, F), small.centre)
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
         keep_features(kept, phi, small.features, v)
         B = masked(kept["B_bar"], block.present[:, v])
-        stats[f"P{v}"] = phi.T @ B
-        stats[f"sum{v}"] = xp.sum(B, axis=0, dtype=xp.float64)
-        stats[f"C{v}"] = F.T @ B
+        stats[f"P{v}"] = tall_product(phi, B)
+        stats[f"sum{v}"] = wide_sum(B, axis=0)
+        stats[f"C{v}"] = tall_product(F, B)
     return Result(state=kept, stats=stats)
 
 
@@ -144,16 +153,16 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             B += small.filtered * state[f"Y{v}"]
         B = masked(z_score(B, small.centre), block.present[:, v])
         total += small.worth[v] * B
-        stats[f"P{v}"] = phi.T @ B
-        stats[f"sum{v}"] = xp.sum(B, axis=0, dtype=xp.float64)
-        stats[f"square{v}"] = xp.sum(B * B, dtype=xp.float64)
+        stats[f"P{v}"] = tall_product(phi, B)
+        stats[f"sum{v}"] = wide_sum(B, axis=0)
+        stats[f"square{v}"] = wide_sum(row_norms(B))
         if F is not None:
-            stats[f"C{v}"] = F.T @ B
+            stats[f"C{v}"] = tall_product(F, B)
         if small.keep or small.trace is not None:
             kept[f"B{v}"] = B
     counts = view_counts(block, total, small.worth)
     kept["B_bar"] = fresh = z_score(total / counts, small.centre)
-    stats["apart"] = xp.sum(counts * fresh * fresh - 2.0 * fresh * total)
+    stats["apart"] = wide_sum(xp.vecdot(fresh, counts * fresh - 2.0 * total))
     note = None if small.trace is None else _traced(block, kept, small.trace)
     return Result(
         state=kept if small.keep else {"B_bar": fresh}, stats=stats, note=note
@@ -162,11 +171,10 @@ def round_step(block: Block, state: State, small: Round) -> Result:
 
 def view_counts(block: Block, model: Array, worth: tuple[float, ...]) -> Array:
     """Total weight of the views that every row has, as a column."""
-    xp = namespace(model)
-    weights = cast(np.asarray(worth), model)
-    return xp.sum(
-        xp.astype(block.present, model.dtype) * weights, axis=1, keepdims=True
-    )
+    present = to_host(block.present)
+    # One number serves all rows where none lacks a view: no column to move about.
+    shares = present[:1] if present.all() else present
+    return cast((shares @ np.asarray(worth, dtype=np.float64))[:, None], model)
 
 
 def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
@@ -260,7 +268,7 @@ def _smooth(
         Y = smoothing.low_pass(to_host(engine.read(f"B{v}")), sequence)
         engine.put(f"Y{v}", Y)
         return float(np.sum(Y * Y, dtype=np.float64))
-    return float(np.sum(total[f"C{v}"] ** 2)) if f"C{v}" in total else 0.0
+    return float((total[f"C{v}"] ** 2).sum()) if f"C{v}" in total else 0.0
 
 
 def objective(
@@ -280,7 +288,7 @@ def objective(
     value = weights.beta * float(total["apart"])
     for v, worth in enumerate(weights.worth):
         square = float(total[f"square{v}"])
-        fit = square + float(np.sum(fits[v] * (old[v] - 2.0 * new[v])))
+        fit = square + float((fits[v] * (old[v] - 2.0 * new[v])).sum())
         value += worth * (fit + weights.beta * square + a * (square - smooth[v]))
     return 0.5 * value
 
@@ -299,7 +307,7 @@ def _gather_trace(
         if filtered:
             out[f"Y{v}"] = pick(engine, f"Y{v}", rows)
         elif smooth is not None:
-            out[f"Y{v}"] = pick(engine, "F", rows) @ smooth[v]
+            out[f"Y{v}"] = pick(engine, "F", rows) @ to_host(smooth[v])
     return out
 
 
@@ -314,22 +322,24 @@ def principal_start(
     weights = []
     for v, r in enumerate(ridges):
         rows = drawn.view(v)[-PRINCIPAL_ROWS:]
-        phi = to_host(features(rows, kept.scalings[v], kept.kernels[v]))
-        lead = principal_directions(phi.astype(np.float64), n_components, seed)
+        phi = features(rows, kept.scalings[v], kept.kernels[v])
+        lead = principal_directions(wide(phi), n_components, seed)
         weights.append(ridge.express(r, lead))
     offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
     return Start(kept, tuple(weights), offsets)
 
 
-def principal_directions(rows: Matrix, k: int, seed: int) -> Matrix:
+def principal_directions(rows: Array, k: int, seed: int) -> Array:
     """Leading k principal directions (m, k) of the rows; 0 beyond their number.
 
     An eigenvector's sign is arbitrary, but z-scored rows feel it. The side of a
     random vector decides: no convention of a library, no lean to one side.
     """
-    away = rows - rows.mean(axis=0)
-    vectors = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :k]
-    side = np.random.default_rng(seed).standard_normal(rows.shape[1]) @ vectors
-    out = np.zeros((rows.shape[1], k))
-    out[:, : vectors.shape[1]] = vectors * np.where(side < 0, -1.0, 1.0)
-    return out
+    xp = namespace(rows)
+    n_columns = rows.shape[1]
+    away = rows - xp.mean(rows, axis=0)
+    vectors = xp.flip(eigh(away.T @ away)[1], axis=1)[:, :k]
+    side = like(np.random.default_rng(seed).standard_normal(n_columns), rows) @ vectors
+    vectors = xp.where(side < 0, -vectors, vectors)
+    blank = like(np.zeros((n_columns, max(k - n_columns, 0))), vectors)
+    return xp.concat([vectors, blank], axis=1)

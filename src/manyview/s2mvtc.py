@@ -262,8 +262,7 @@ class S2MVTC(ReplayClusterer):
         """
         spectrum, start, rounds = self._passes
         if spectrum is not None:
-            engine.run(graph.tie_step, spectrum.graph, title="Anchor graph")
-            engine.run(graph.basis_step, spectrum.table, title="Basis", views=False)
+            graph.spread_basis(engine, spectrum)
         elif self.smoothing is not None:
             rounds = tuple(r._replace(smooth=None, filtered=0.0) for r in rounds)
         step = start_step if spectrum is None else graph_start_step
@@ -311,7 +310,7 @@ class S2MVTC(ReplayClusterer):
             seed=seed,
         )
         spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
-        graph.put_basis(engine, spectrum)
+        spectrum = graph.put_basis(engine, spectrum)
         self.view_weights_ = spectrum.weights
         return spectrum
 

@@ -135,7 +135,7 @@ class AnchorSpectral(ReplayClusterer):
             seed=child_seed(rng),
         )
         spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
-        graph.put_basis(engine, spectrum)
+        spectrum = graph.put_basis(engine, spectrum)
         scale = spectrum.values**POWER
         engine.run(embed_step, scale, title="Embedding", views=False)
         self._spectrum = spectrum
@@ -150,7 +150,6 @@ class AnchorSpectral(ReplayClusterer):
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make the embedding, on other rows."""
-        engine.run(graph.tie_step, self._spectrum.graph, title="Anchor graph")
-        engine.run(graph.basis_step, self._spectrum.table, title="Basis", views=False)
+        graph.spread_basis(engine, self._spectrum)
         small = self._spectrum.values**POWER
         engine.run(embed_step, small, title="Embedding", views=False)
