@@ -53,7 +53,7 @@ def test_the_default_surfaces_are_the_papers(small):
 @pytest.fixture
 def surface(record):
     return [
-        record("S2MVTC as published", 0, x * y, setting={"lam": x, "beta": y})
+        record("S2MVTC as published", 0, x * y, setting={"beta": y, "lam": x})
         for x in (0.1, 1.0)
         for y in (0.01, 0.1, 1.0)
         if (x, y) != (0.1, 0.01)

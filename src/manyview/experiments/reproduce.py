@@ -76,7 +76,7 @@ def reproduce(
 
     do(compare.runs(data, methods=methods, orders=orders, n_seeds=n_seeds),
        compare.tables)  # fmt: skip
-    do(ablation.runs(data, n_seeds=n_seeds), ablation.tables)
+    do(ablation.runs(data, orders=tuple(orders), n_seeds=n_seeds), ablation.tables)
     surfaces = sensitivity.runs(data)
     do(surfaces, sensitivity.tables)
     report.add_figures(sensitivity.figures(results.of(surfaces)))

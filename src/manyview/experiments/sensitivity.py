@@ -34,6 +34,8 @@ SURFACES: dict[str, dict[str, tuple[Any, ...]]] = {
         "n_low": tuple(range(10, 41, 6)),
     },
 }
+# Which setting goes down, which across; records do not keep their order.
+AXES = ("lam", "beta", "n_anchors", "n_low")
 SHOWN = ("ACC", "NMI")
 # Passes before the rounds that see neither lam, beta nor n_low.
 SET_UP = {"survey_step", "sketch_step", "width_step", "gram_step"}
@@ -133,7 +135,7 @@ def _surfaces(records: Iterable[Record]) -> list[Surface]:
     for r in records:
         if r["status"] != "ok" or "scores" not in r:
             continue
-        first, second = r["setting"]
+        first, second = sorted(r["setting"], key=AXES.index)
         name = f"sensitivity-{r['data']}-{first}-{second}-{r['order']}"
         title = (
             f"{r['data']}, {IN_WORDS[r['order']]}, seed {r['seed']}: S²MVTC as "
