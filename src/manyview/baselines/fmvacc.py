@@ -153,7 +153,7 @@ class FMVACC(MultiViewClusterer):
         check_count(self.n_init, "n_init")
         check_choice(self.exact, "exact", (False, True))
         check_count(self.anchors_per_cluster, "anchors_per_cluster")
-        return min(self.anchors_per_cluster * self.n_clusters, n_samples)
+        return min(self.anchors_per_cluster * self.n_clusters_, n_samples)
 
 
 class AnchorFit(NamedTuple):

@@ -150,7 +150,7 @@ class SFMC(MultiViewClusterer):
         self.embedding_ = joint.embedding
         self.objective_ = distance_to_fusion(graphs, weights, joint.P)
         self.n_components_ = int(joint.components.max()) + 1
-        labels = settle_components(joint.P, joint.components, arrays, self.n_clusters)
+        labels = settle_components(joint.P, joint.components, arrays, self.n_clusters_)
         return self._finish(labels)
 
     def _check(self, n_samples: int) -> int:
@@ -158,12 +158,12 @@ class SFMC(MultiViewClusterer):
         check_count(self.max_iter, "max_iter")
         check_choice(self.exact, "exact", (False, True))
         if self.n_anchors is None:
-            share = min(max(n_samples // 100, 3 * self.n_clusters), 1000)
-            return min(max(share, self.n_clusters), n_samples)
+            share = min(max(n_samples // 100, 3 * self.n_clusters_), 1000)
+            return min(max(share, self.n_clusters_), n_samples)
         check_number(self.n_anchors, "n_anchors")
         if self.n_anchors < 1:
-            return max(int(self.n_anchors * n_samples), self.n_clusters)
-        check_count(self.n_anchors, "n_anchors", self.n_clusters)
+            return max(int(self.n_anchors * n_samples), self.n_clusters_)
+        check_count(self.n_anchors, "n_anchors", self.n_clusters_)
         if self.n_anchors > n_samples:
             raise InputError(
                 f"n_anchors={self.n_anchors} is more than the {n_samples} rows. "
