@@ -17,6 +17,7 @@ from ._xp import (
     Array,
     at_least_zero,
     exp_of,
+    index_sum,
     like,
     matmul,
     namespace,
@@ -35,6 +36,10 @@ Matrix = np.ndarray[Any, Any]
 
 ROWS_PER_ANCHOR = 20
 KMEANS_STEPS = 10
+LARGE_SEARCH = 1e9
+LARGE_ROWS_PER_ANCHOR = 10
+LARGE_STEPS = 5
+MOST_SPREAD = 200
 
 
 class Kernel(NamedTuple):
@@ -96,16 +101,45 @@ def _given_anchors(
 
 def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Matrix:
     """Centres of a short k-means on prepared rows (host, dense or sparse)."""
-    rows = rows if sp.issparse(rows) else to_host(rows)
     rows = rows[: ROWS_PER_ANCHOR * n_anchors]
     if n_anchors >= rows.shape[0]:
         return dense(rows)
+    work = rows.shape[0] * n_anchors * rows.shape[1]
+    if work > LARGE_SEARCH and not sp.issparse(rows):
+        return lloyd(rows[: LARGE_ROWS_PER_ANCHOR * n_anchors], n_anchors, seed)
+    rows = rows if sp.issparse(rows) else to_host(rows)
     rows = coarse(rows)
-    # Anchors need to cover the data, not to converge: a few Lloyd steps do.
+    # Anchors need to cover the data, not to converge: a few Lloyd steps do. For
+    # many of them random rows are as good a start as k-means++, and far cheaper.
+    start: Any = "k-means++"
+    if n_anchors > MOST_SPREAD:
+        chosen = np.random.default_rng(seed).permutation(rows.shape[0])[:n_anchors]
+        start = dense(rows[chosen]).astype(rows.dtype)
     search = KMeans(
-        n_anchors, n_init=1, max_iter=KMEANS_STEPS, random_state=seed, tol=0.0
+        n_anchors,
+        init=start,
+        n_init=1,
+        max_iter=KMEANS_STEPS,
+        random_state=seed,
+        tol=0.0,
     )
     return np.asarray(quiet_fit(search, rows).cluster_centers_, dtype=np.float64)
+
+
+def lloyd(rows: Array, n_anchors: int, seed: int) -> Array:
+    """A few Lloyd steps from random rows, where k-means++ would take too long."""
+    xp = namespace(rows)
+    start = np.random.default_rng(seed).permutation(rows.shape[0])[:n_anchors]
+    centres = rows[like(start, rows)]
+    ones = xp.ones_like(rows[:, :1])
+    for _ in range(LARGE_STEPS):
+        nearest = xp.argmin(row_norms(centres) - 2.0 * (rows @ centres.T), axis=1)
+        counts = cast(index_sum(ones, nearest, n_anchors), rows)
+        sums = cast(index_sum(rows, nearest, n_anchors), rows)
+        filled = counts > 0
+        safe = xp.where(filled, counts, xp.ones_like(counts))
+        centres = xp.where(filled, sums / safe, centres)
+    return wide(centres)
 
 
 def coarse(rows: Array) -> Array:

@@ -15,7 +15,16 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from ._xp import Array, index_sum, namespace, row_norms, smallest, to_host
+from ._xp import (
+    Array,
+    index_sum,
+    like,
+    namespace,
+    row_norms,
+    smallest,
+    to_host,
+    wide_sum,
+)
 from .engine import Engine, Result, State
 from .scaling import cast
 from .views import Block
@@ -54,11 +63,13 @@ def z_score(rows: Array, centre: bool = True) -> Array:
     xp = namespace(rows)
     away = rows - xp.mean(rows, axis=1, keepdims=True) if centre else rows
     free = max(rows.shape[1] - 1, 1)
-    length = xp.sqrt(row_norms(away) / free)[:, None]
+    length = xp.sqrt(row_norms(away) / free)
     # Rounding of a constant row must not be blown up to variance 1.
-    size = xp.max(xp.abs(rows), axis=1, keepdims=True)
+    size = xp.sqrt(row_norms(rows) / rows.shape[1]) if centre else length
     flat = length <= 8 * xp.finfo(rows.dtype).eps * size
-    return xp.where(flat, xp.zeros_like(away), away / xp.where(flat, 1.0, length))
+    one = xp.ones_like(length)
+    factor = xp.where(flat, 0.0 * one, one / xp.where(flat, one, length))
+    return away * factor[:, None]
 
 
 def assign_step(block: Block, state: State, small: Centres) -> Result:
@@ -70,7 +81,7 @@ def assign_step(block: Block, state: State, small: Centres) -> Result:
     stats = {
         "sums": index_sum(state[FIELD], labels, n_clusters),
         "counts": index_sum(ones, labels, n_clusters)[:, 0],
-        "inertia": xp.sum(cost + row_norms(state[FIELD])),
+        "inertia": wide_sum(cost + row_norms(state[FIELD])),
     }
     return Result(state={LABELS: labels}, stats=stats)
 
@@ -111,7 +122,7 @@ def correlation_kmeans(engine: Engine, rows: Matrix, max_iter: int = 10) -> Clus
     centres = correlation(pick(engine, FIELD, rows), np.ones(len(rows)))
     for _ in range(max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
-        centres = correlation(total["sums"], total["counts"])
+        centres = correlation(to_host(total["sums"]), to_host(total["counts"]))
     total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
     inertia = float(total["inertia"])
     return Clustering(centres, engine.read(LABELS), inertia, max_iter)
@@ -139,8 +150,8 @@ def pick_step(block: Block, state: State, small: Picked) -> Result:
     """This block's share of the wanted rows."""
     low, high = np.searchsorted(small.rows, [block.start, block.start + len(block)])
     inside = small.rows[low:high] - block.start
-    values = to_host(state[small.name])[inside]
-    return Result(note=values)
+    values = state[small.name]
+    return Result(note=to_host(values[like(inside, values)]))
 
 
 def kmeans(
@@ -169,7 +180,8 @@ def kmeans(
         if left == 1 or last - inertia <= tol * abs(inertia):
             break
         last = inertia
-        centres = euclidean(_means(total["sums"], total["counts"], centres.points))
+        sums, counts = to_host(total["sums"]), to_host(total["counts"])
+        centres = euclidean(_means(sums, counts, centres.points))
     return Clustering(centres, engine.read(LABELS), inertia, max_iter - left + 1)
 
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import is_torch_array
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -30,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import assign
 from ._xp import to_host
+from .draw import Draw
 from .engine import Engine, is_elsewhere, is_lazy, open_engine, views_elsewhere
 from .errors import (
     DegenerateWarning,
@@ -38,6 +40,9 @@ from .errors import (
     ManyviewError,
     NotFittedError,
 )
+from .influence import ROWS as INFLUENCE_ROWS
+from .influence import measure_influence
+from .scaling import Scaling
 from .views import Views
 
 FloatArray = np.ndarray[Any, Any]
@@ -170,8 +175,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _finish(self, labels: Any) -> Self:
         """Store the labels; warn when one cluster has swallowed nearly all rows."""
         host = labels if is_lazy(labels) else to_host(labels)
-        self.labels_ = host.astype(np.intp, copy=False)
-        largest = int(np.bincount(self.labels_).max())
+        self.labels_ = labels if is_torch_array(labels) else host.astype(np.intp)
+        largest = int(np.bincount(host).max())
         if self.n_clusters_ > 1 and largest > GIANT_SHARE * len(self.labels_):
             if len(self.labels_) > 1:
                 warnings.warn(
@@ -233,6 +238,10 @@ class ReplayClusterer(
     chooses_n_clusters: ClassVar[bool] = True
     scaling: Any
     random_state: Any
+    engine: Any
+    device: str | None
+    memory_limit: Any
+    block_rows: int | None
     embedding_: FloatArray
     _centres: assign.Centres
 
@@ -279,7 +288,7 @@ class ReplayClusterer(
         second centre.
         """
         self._check_fitted()
-        return assign.certainty(self.embedding_, self._centres)
+        return assign.certainty(to_host(self.embedding_), self._centres)
 
     @property
     def _n_features_out(self) -> int:
@@ -307,10 +316,33 @@ class ReplayClusterer(
             )
             self.n_clusters_ = self.choice_.settle()
 
+    def _weigh_views(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        scalings: tuple[Scaling, ...],
+        weights: FloatArray,
+    ) -> None:
+        """How much each view shaped the clusters, overall and of each cluster."""
+        own = assign.pick(engine, assign.LABELS, drawn.rows[:INFLUENCE_ROWS])
+        found = measure_influence(drawn.block, scalings, own, weights, self.n_clusters_)
+        self.view_influence_, self.cluster_influence_ = found
+
     def _embed(self, views: Views) -> Engine:
-        engine = open_engine(views, self._dtype)
+        engine = open_engine(views, self._dtype, device=self.device)
         self._replay(engine)
         return engine
+
+    def _open(self, views: Views) -> Engine:
+        """The engine that the parameters ask for."""
+        return open_engine(
+            views,
+            self._dtype,
+            engine=self.engine,
+            device=self.device,
+            memory_limit=self.memory_limit,
+            block_rows=self.block_rows,
+        )
 
     def _replay(self, engine: Engine) -> None:
         raise NotImplementedError

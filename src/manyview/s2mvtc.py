@@ -44,7 +44,7 @@ from .base import (
     generator,
 )
 from .draw import Draw, draw
-from .engine import Engine, open_engine
+from .engine import Engine
 from .errors import InputError
 from .features import Features, fit_features
 from .rounds import (
@@ -129,6 +129,8 @@ class S2MVTC(ReplayClusterer):
         dtype: Any = None,
         block_rows: int | None = None,
         engine: Any = "local",
+        device: str | None = None,
+        memory_limit: Any = None,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -156,6 +158,8 @@ class S2MVTC(ReplayClusterer):
         self.dtype = dtype
         self.block_rows = block_rows
         self.engine = engine
+        self.device = device
+        self.memory_limit = memory_limit
         self.verbose = verbose
 
     @classmethod
@@ -210,9 +214,7 @@ class S2MVTC(ReplayClusterer):
         with progress.shown(self.verbose):
             self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
-            engine = open_engine(
-                views, self._dtype, engine=self.engine, block_rows=self.block_rows
-            )
+            engine = self._open(views)
             return self._fit_engine(engine, order, groups, trace)
 
     def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
@@ -224,8 +226,9 @@ class S2MVTC(ReplayClusterer):
             drawn, self.scaling, self.n_clusters_, child_seed(rng)
         )
         anchors = choose_anchors(drawn, scalings, self.anchors, m, child_seed(rng))
-        kernels = make_kernels(engine, self.kernel, scalings, anchors)
-        plain = Features(scalings, kernels)
+        keep = engine.keeps(sum(len(a) for a in anchors) * self._dtype.itemsize)
+        kernels = make_kernels(engine, self.kernel, scalings, anchors, keep=keep)
+        plain = Features(scalings, kernels, keep=keep)
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
         if self._uses_graph():
             spectrum = self._put_graph(engine, drawn, scalings, child_seed(rng))
@@ -348,7 +351,11 @@ class S2MVTC(ReplayClusterer):
                 engine, self.n_clusters_, sample, n_init=self.n_init, seed=seed
             )
         self._centres = found.centres
-        return self._finish(found.labels)
+        self._finish(found.labels)
+        spectrum, start, _ = self._passes
+        weights = np.ones(self.n_views_) if spectrum is None else spectrum.weights
+        self._weigh_views(engine, drawn, start.features.scalings, weights)
+        return self
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, "kernel", ("rbf", "linear"))

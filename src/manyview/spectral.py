@@ -20,7 +20,7 @@ from .base import (
     generator,
 )
 from .draw import draw
-from .engine import Engine, Result, State, open_engine
+from .engine import Engine, Result, State
 from .scaling import SCALINGS, cast, unit_rows
 from .views import Block
 
@@ -91,6 +91,8 @@ class AnchorSpectral(ReplayClusterer):
         dtype: Any = None,
         block_rows: int | None = None,
         engine: Any = "local",
+        device: str | None = None,
+        memory_limit: Any = None,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -102,6 +104,8 @@ class AnchorSpectral(ReplayClusterer):
         self.dtype = dtype
         self.block_rows = block_rows
         self.engine = engine
+        self.device = device
+        self.memory_limit = memory_limit
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -114,9 +118,7 @@ class AnchorSpectral(ReplayClusterer):
         with progress.shown(self.verbose):
             self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
-            engine = open_engine(
-                views, self._dtype, engine=self.engine, block_rows=self.block_rows
-            )
+            engine = self._open(views)
             return self._fit_engine(engine)
 
     def _fit_engine(self, engine: Engine) -> Self:
@@ -146,7 +148,9 @@ class AnchorSpectral(ReplayClusterer):
             engine, self.n_clusters_, sample, n_init=self.n_init, seed=child_seed(rng)
         )
         self._centres = found.centres
-        return self._finish(found.labels)
+        self._finish(found.labels)
+        self._weigh_views(engine, drawn, scalings, spectrum.weights)
+        return self
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make the embedding, on other rows."""

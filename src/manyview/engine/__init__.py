@@ -74,11 +74,20 @@ class Engine(Protocol):
     def drop(self, name: str) -> None:
         """Forget a state field."""
 
+    def keeps(self, bytes_per_row: float) -> bool:
+        """May a method keep this much per row between passes?"""
+
 
 def open_engine(
-    views: Views, dtype: Any, *, engine: Any = "local", **options: Any
+    views: Views,
+    dtype: Any,
+    *,
+    engine: Any = "local",
+    device: str | None = None,
+    memory_limit: Any = None,
+    **options: Any,
 ) -> Engine:
-    """The engine for these views: rows in this process, or on a Dask cluster."""
+    """The engine for these views: this process, a GPU or a Dask cluster."""
     if not isinstance(engine, str) or engine != "local":
         from .dask import DaskEngine, find_client
 
@@ -88,9 +97,14 @@ def open_engine(
             "The views are Dask collections, but engine='local'. Give engine='dask' "
             "or a client, or compute the views first."
         )
+    from .device import DeviceEngine, find_device
+
+    found = find_device(device, views)
+    if found is not None:
+        return DeviceEngine(views, dtype, found, **options)
     from .local import LocalEngine
 
-    return LocalEngine(views, dtype, **options)
+    return LocalEngine(views, dtype, memory_limit=memory_limit, **options)
 
 
 def is_elsewhere(X: Any) -> bool:

@@ -413,6 +413,10 @@ class DaskEngine:
         self._owners.pop(name, None)
         self._keep([], [])
 
+    def keeps(self, bytes_per_row: float) -> bool:
+        """May a method keep this much per row between passes? Workers spill."""
+        return True
+
     def _partition_sizes(self) -> list[int]:
         if isinstance(self.views, DaskViews):
             return [int(n) for n in self.views.aligned[0].chunks[0]]

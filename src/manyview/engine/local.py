@@ -40,7 +40,12 @@ class LocalEngine:
     """
 
     def __init__(
-        self, views: Views, dtype: Any, *, block_rows: int | None = None
+        self,
+        views: Views,
+        dtype: Any,
+        *,
+        block_rows: int | None = None,
+        memory_limit: Any = None,
     ) -> None:
         self.views = views
         self.dtype = np.dtype(dtype)
@@ -116,6 +121,10 @@ class LocalEngine:
         """Forget a state field."""
         for state in self._state:
             state.pop(name, None)
+
+    def keeps(self, bytes_per_row: float) -> bool:
+        """May a method keep this much per row between passes?"""
+        return True
 
 
 def fold(totals: Totals, result: Result) -> None:
