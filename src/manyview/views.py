@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj, is_torch_array
 
-from ._xp import Array, like, namespace
+from ._xp import Array, like, namespace, to_host
 from .errors import InputError, InputTypeError, RowError
 
 Rows = slice | np.ndarray[Any, Any]
@@ -165,6 +165,33 @@ class Views:
             )
         return self.arrays[self.names.index(name)]
 
+    def without(self, v: int) -> Views:
+        """The other views of the same rows."""
+        keep = [u for u in range(self.n_views) if u != v]
+        mask = None if self.present is None else self.present[:, keep]
+        kept = Views(
+            [self.arrays[u] for u in keep],
+            names=[self.names[u] for u in keep],
+            feature_names=[self.feature_names[u] for u in keep],
+            present=mask,
+            labels=self.labels,
+            row_names=self.row_names,
+        )
+        kept.origin = self.origin
+        return kept
+
+    def rows_with_any(self, n_rows: int = 8192) -> np.ndarray[Any, Any]:
+        """Numbers of the rows that have at least one view."""
+        found = []
+        for start in range(0, len(self), n_rows):
+            rows = slice(start, min(start + n_rows, len(self)))
+            given = None if self.present is None else self.present[rows]
+            raw = [_take(a, rows) for a in self.arrays]
+            _, present = _parts_present(raw, self.names, start, given, self.dtype)
+            there = namespace(present).any(present, axis=1)
+            found.append(start + np.flatnonzero(to_host(there)))
+        return np.concatenate(found)
+
     def block(self, rows: Rows, dtype: Any = None) -> Block:
         """The chosen rows as floating-point arrays, checked for NaN and infinity."""
         start = (rows.start or 0) if isinstance(rows, slice) else 0
@@ -195,6 +222,26 @@ def make_block(
     dtype: Any,
 ) -> Block:
     """Floating-point block of raw rows; rows of NaN become missing entries."""
+    parts, present = _parts_present(raw, names, start, given, dtype)
+    xp = namespace(present)
+    lost = ~xp.any(present, axis=1)
+    if bool(xp.any(lost)):
+        row = start + int(xp.argmax(xp.astype(lost, xp.int8)))
+        raise InputError(
+            f"Row {row} has no view at all: every view is missing or NaN there. "
+            "Remove such rows, or fill in at least one view."
+        )
+    return Block(start, tuple(parts), present)
+
+
+def _parts_present(
+    raw: Sequence[Array],
+    names: Sequence[str],
+    start: int,
+    given: Array | None,
+    dtype: Any,
+) -> tuple[list[Array], Array]:
+    """Floating-point rows, blank where a view is missing, and the mask of views."""
     parts = [_as_float(a, dtype) for a in raw]
     if given is not None:  # whatever a missing row holds, nobody looks at it
         parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
@@ -206,14 +253,7 @@ def make_block(
             parts[v] = _blank_rows(parts[v], rows)
     if given is not None:
         present = present & like(given, present)
-    lost = ~xp.any(present, axis=1)
-    if bool(xp.any(lost)):
-        row = start + int(xp.argmax(xp.astype(lost, xp.int8)))
-        raise InputError(
-            f"Row {row} has no view at all: every view is missing or NaN there. "
-            "Remove such rows, or fill in at least one view."
-        )
-    return Block(start, tuple(parts), present)
+    return parts, present
 
 
 def _as_float(array: Array, dtype: Any) -> Array:

@@ -1,0 +1,339 @@
+"""Why a partition is as it is: views, rows and features behind the clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from . import graph
+from ._xp import to_host
+from .base import MultiViewClusterer, child_seed, generator
+from .draw import Draw, draw
+from .engine import open_engine
+from .errors import InputError
+from .influence import first_rows, measure_influence, neighbours, vote
+from .scaling import Scaling
+from .views import Views
+
+if TYPE_CHECKING:
+    from .experiments.table import Table
+
+Matrix = np.ndarray[Any, Any]
+
+MOST_ROWS = 5000
+BLOCK_ROWS = 4096
+
+
+class Effect(NamedTuple):
+    """One feature that sets a cluster apart.
+
+    `size` is (mean inside − mean outside) / pooled standard deviation.
+    """
+
+    cluster: int
+    view: str
+    feature: str
+    size: float
+    inside: float
+    outside: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain` found.
+
+    Attributes
+    ----------
+    view_names : tuple of str
+    sizes : array (n_clusters,)
+        Rows of every cluster.
+    view_influence : array (n_views,)
+        Share of every view in the consensus; the shares sum to 1.
+    cluster_influence : array (n_clusters, n_views)
+        The same for the rows of each cluster.
+    view_agreement : array (n_views, n_views)
+        Adjusted Rand index between the clusters that two views' neighbours vote for.
+    left_out : array (n_views,) or None
+        1 − adjusted Rand index between the clusters with and without each view.
+    certainty : array (n_samples,) or None
+        How clearly every row belongs to its cluster, 0 to 1.
+    typical, doubtful : list of arrays
+        Row numbers of each cluster, the most typical and the most doubtful first.
+    effects : list of Effect
+        The features that set each cluster apart, largest effect first.
+    row_names : array (n_samples,) or None
+    """
+
+    view_names: tuple[str, ...]
+    sizes: Matrix
+    view_influence: Matrix
+    cluster_influence: Matrix
+    view_agreement: Matrix
+    left_out: Matrix | None
+    certainty: Matrix | None
+    typical: list[Matrix]
+    doubtful: list[Matrix]
+    effects: list[Effect]
+    row_names: Matrix | None = None
+
+    def tables(self) -> list[Table]:
+        """Views, clusters, agreement between views, and features, as tables."""
+        return [
+            self._view_table(),
+            self._agreement_table(),
+            self._cluster_table(),
+            self._feature_table(),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(table.to_markdown() for table in self.tables())
+
+    def _view_table(self) -> Table:
+        from .experiments.table import Table
+
+        columns = ["view", "influence", "change without it"]
+        table = Table("views", "How much each view shaped the clusters", columns)
+        for v, name in enumerate(self.view_names):
+            change = "" if self.left_out is None else f"{self.left_out[v]:.3f}"
+            table.add(name, f"{self.view_influence[v]:.3f}", change)
+        return table
+
+    def _agreement_table(self) -> Table:
+        from .experiments.table import Table
+
+        caption = "How far the views tell the same clusters (1: the same)"
+        table = Table("agreement", caption, ["view", *self.view_names])
+        for name, row in zip(self.view_names, self.view_agreement, strict=True):
+            table.add(name, *(f"{value:.2f}" for value in row))
+        return table
+
+    def _cluster_table(self) -> Table:
+        from .experiments.table import Table
+
+        columns = ["cluster", "rows", *self.view_names, "typical rows", "doubtful rows"]
+        table = Table("clusters", "Clusters: influence of the views, rows", columns)
+        for j, shares in enumerate(self.cluster_influence):
+            ends = [self._names(rows) for rows in (self.typical[j], self.doubtful[j])]
+            numbers = [f"{share:.2f}" for share in shares]
+            table.add(str(j), str(self.sizes[j]), *numbers, *ends)
+        return table
+
+    def _feature_table(self) -> Table:
+        from .experiments.table import Table
+
+        columns = ["cluster", "view", "feature", "effect", "inside", "outside"]
+        table = Table("features", "Features that set each cluster apart", columns)
+        for e in self.effects:
+            numbers = (f"{e.size:+.2f}", f"{e.inside:.4g}", f"{e.outside:.4g}")
+            table.add(str(e.cluster), e.view, e.feature, *numbers)
+        return table
+
+    def _names(self, rows: Matrix) -> str:
+        names = rows if self.row_names is None else self.row_names[rows]
+        return ", ".join(map(str, names))
+
+
+def explain(
+    model: MultiViewClusterer,
+    views: Any,
+    *,
+    n_features: int = 5,
+    n_rows: int = 3,
+    leave_out: bool = True,
+    random_state: Any = 0,
+) -> Explanation:
+    """Explain the clusters of a fitted model on the rows it was fitted on.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    views : the views it was fitted on
+    n_features : int
+        Features to name for each cluster.
+    n_rows : int
+        Typical and doubtful rows to name for each cluster.
+    leave_out : bool
+        Fit again without each view (on at most 5,000 rows), to see what changes.
+    random_state : int, generator or None
+        Seed of the drawn rows.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from manyview import S2MVTC
+    >>> from manyview.datasets import make_views
+    >>> from manyview.explain import explain
+    >>> views = make_views(200, (5, 5), 3, view_quality=[1, 0], random_state=0)
+    >>> model = S2MVTC(3, random_state=0).fit(views)
+    >>> found = explain(model, views, leave_out=False)
+    >>> bool(found.view_influence[0] > found.view_influence[1])
+    True
+    """
+    views = model._again(views)
+    labels = to_host(model.labels_)
+    if len(labels) != len(views):
+        raise InputError(
+            f"The model was fitted on {len(labels)} rows; {len(views)} were given. "
+            "Give the views it was fitted on."
+        )
+    rng = generator(random_state)
+    engine = open_engine(views, views.dtype)
+    drawn = draw(engine, min(MOST_ROWS, len(views)), child_seed(rng))
+    scalings = _scalings(model, drawn, child_seed(rng))
+    weights = getattr(model, "view_weights_", np.ones(views.n_views))
+    own = labels[drawn.rows]
+    n_clusters = int(labels.max()) + 1
+    shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
+    certainty = getattr(model, "certainty_", None)
+    typical, doubtful = _ends(labels, certainty, n_clusters, n_rows)
+    return Explanation(
+        view_names=views.names,
+        sizes=np.bincount(labels, minlength=n_clusters),
+        view_influence=shares.overall,
+        cluster_influence=shares.by_cluster,
+        view_agreement=_view_agreement(drawn, scalings, own, n_clusters),
+        left_out=_left_out(model, views, drawn.rows) if leave_out else None,
+        certainty=certainty,
+        typical=typical,
+        doubtful=doubtful,
+        effects=_effects(views, labels, n_clusters, n_features),
+        row_names=views.row_names,
+    )
+
+
+def _scalings(model: MultiViewClusterer, drawn: Draw, seed: int) -> tuple[Scaling, ...]:
+    """The preparation of the views in the fit, or the one we would choose."""
+    passes = getattr(model, "_passes", None)
+    if passes is not None:
+        known: tuple[Scaling, ...] = passes.start.features.scalings
+        return known
+    if hasattr(model, "_spectrum"):
+        known = model._spectrum.graph.scalings
+        return known
+    return graph.choose_scalings(drawn, "auto", model.n_clusters_, seed)
+
+
+def _view_agreement(
+    drawn: Draw, scalings: tuple[Scaling, ...], labels: Matrix, n_clusters: int
+) -> Matrix:
+    """ARI between the neighbour votes of every two views, on rows that have both."""
+    some = first_rows(drawn.block)
+    own = labels[: len(some)]
+    votes = [vote(n, own, n_clusters) for n in neighbours(some, scalings)]
+    out = np.eye(len(votes))
+    for v, first in enumerate(votes):
+        for w, second in enumerate(votes[:v]):
+            both = (first >= 0) & (second >= 0)
+            value = adjusted_rand_score(first[both], second[both])
+            out[v, w] = out[w, v] = value if both.any() else 0.0
+    return out
+
+
+def _ends(
+    labels: Matrix, certainty: Matrix | None, n_clusters: int, n_rows: int
+) -> tuple[list[Matrix], list[Matrix]]:
+    """Rows of highest and lowest certainty of every cluster."""
+    typical, doubtful = [], []
+    for j in range(n_clusters):
+        rows = np.flatnonzero(labels == j)
+        if certainty is None:
+            rows = rows[:0]
+        else:
+            rows = rows[np.argsort(certainty[rows], kind="stable")]
+        doubtful.append(rows[:n_rows])
+        typical.append(rows[::-1][:n_rows])
+    return typical, doubtful
+
+
+def _left_out(model: MultiViewClusterer, views: Views, rows: Matrix) -> Matrix | None:
+    """1 − ARI between the clusters with and without each view."""
+    if views.n_views < 2:
+        return None
+    whole = len(rows) == len(views)
+    part = views if whole else views[np.sort(rows)]
+    like = {"n_clusters": model.n_clusters_}
+    known = model if whole else clone(model).set_params(**like).fit(part)
+    own = to_host(known.labels_)
+    change = []
+    for v in range(views.n_views):
+        kept = part.without(v)
+        # Rows that had this view alone cannot be clustered without it.
+        there = kept.rows_with_any()
+        again = clone(model).set_params(**like).fit(kept[there])
+        change.append(1.0 - adjusted_rand_score(own[there], to_host(again.labels_)))
+    return np.array(change)
+
+
+def _effects(
+    views: Views, labels: Matrix, n_clusters: int, n_features: int
+) -> list[Effect]:
+    """The features of largest effect for every cluster."""
+    sizes, means = _sizes_and_means(views, labels, n_clusters)
+    columns = [(v, i) for v, d in enumerate(views.n_features) for i in range(d)]
+    out = []
+    for j in range(n_clusters):
+        effect, inside, outside = sizes[j], means[0][j], means[1][j]
+        best = np.argsort(-np.abs(effect), kind="stable")[:n_features]
+        for c in best[np.abs(effect[best]) > 0]:
+            v, i = columns[c]
+            names = views.feature_names[v]
+            name = f"feature {i}" if names is None else names[i]
+            row = (float(effect[c]), float(inside[c]), float(outside[c]))
+            out.append(Effect(j, views.names[v], name, *row))
+    return out
+
+
+def _sizes_and_means(
+    views: Views, labels: Matrix, n_clusters: int
+) -> tuple[Matrix, tuple[Matrix, Matrix]]:
+    """Effect sizes (n_clusters, n_features), and the means inside and outside."""
+    counts, sums, squares = _cluster_sums(views, labels, n_clusters)
+    rest = counts.sum(axis=0) - counts
+    inside = sums / np.maximum(counts, 1.0)
+    outside = (sums.sum(axis=0) - sums) / np.maximum(rest, 1.0)
+    spread = squares - counts * inside**2
+    spread += squares.sum(axis=0) - squares - rest * outside**2
+    pooled = np.sqrt(np.maximum(spread, 0.0) / np.maximum(counts + rest - 2.0, 1.0))
+    scale = np.abs(inside) + np.abs(outside)
+    # A feature that is constant but for rounding sets nothing apart.
+    real = (pooled > 1e-7 * scale) & (counts > 0) & (rest > 0)
+    effect = np.where(real, (inside - outside) / np.where(real, pooled, 1.0), 0.0)
+    return effect, (inside, outside)
+
+
+def _cluster_sums(
+    views: Views, labels: Matrix, n_clusters: int
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Rows, sums and sums of squares by cluster of every feature; block by block."""
+    parts = [[np.zeros((n_clusters, d)) for d in views.n_features] for _ in range(3)]
+    for block in views.blocks(BLOCK_ROWS):
+        own = labels[block.start : block.start + len(block)]
+        place = (own, np.arange(len(block)))
+        hot = sp.csr_array((np.ones(len(block)), place), shape=(n_clusters, len(block)))
+        for v, x in enumerate(block.views):
+            x, square = _with_square(x)
+            there = to_host(block.present[:, v]).astype(np.float64)
+            parts[0][v] += (hot @ there)[:, None]
+            parts[1][v] += _dense(hot @ x)
+            parts[2][v] += _dense(hot @ square)
+    counts, sums, squares = (np.concatenate(p, axis=1) for p in parts)
+    return counts, sums, squares
+
+
+def _with_square(x: Any) -> tuple[Any, Any]:
+    if sp.issparse(x):
+        return x, x.multiply(x)
+    wide = to_host(x).astype(np.float64)
+    return wide, wide**2
+
+
+def _dense(small: Any) -> Matrix:
+    return np.asarray(small.toarray() if sp.issparse(small) else small)
