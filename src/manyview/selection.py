@@ -1,0 +1,314 @@
+"""How many clusters: three criteria that no label enters, and their verdict.
+
+All are taken on a sample of rows drawn by content, in the embedding of the
+multi-view anchor graph, whose spectrum is found once for the largest number:
+
+* gap: how far the k − 1 frequencies after the constant one lie below the next,
+  1 − mean_{1<j≤k} (1 − σ_j²) / (1 − σ²_{k+1}); 1 for k separate pieces;
+* stability: adjusted Rand index between the clusters found through the graphs
+  of two halves of the sample;
+* silhouette of the clusters in the embedding.
+
+Every criterion is divided by its largest value; the number with the largest sum
+is suggested. Where even that one has a small gap or is not stable, the answer
+is that there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+
+from ._xp import to_host
+from .base import check_count, child_seed, generator
+from .draw import draw
+from .engine import open_engine
+from .errors import DegenerateWarning, InputError
+from .influence import agreement, first_rows, neighbours
+from .quiet_kmeans import quiet_fit
+from .scaling import make_scaling, suggest
+from .spectral import AnchorSpectral
+from .standardise import unit_rows
+from .views import Views
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .experiments.table import Table
+
+Matrix = np.ndarray[Any, Any]
+
+CANDIDATES = range(2, 26)
+SAMPLE_ROWS = 3000
+SCORED_ROWS = 1000
+N_ANCHORS = 2048
+N_INIT = 3
+SMALL_GAP = 0.3
+CLEAR_GAP = 0.5
+STABLE = 0.7
+
+
+class Choice(NamedTuple):
+    """What `choose_n_clusters` found.
+
+    Attributes
+    ----------
+    n_clusters : int or None
+        The suggestion; None when there is no clear answer.
+    best_guess : int
+        The number of largest score, clear or not.
+    certainty : {"clear", "likely", "no clear answer"}
+    candidates : array of int
+    gap, stability, silhouette : arrays
+        The criteria of every candidate, larger is better.
+    score : array
+        The sum of the criteria, each divided by its largest value.
+    """
+
+    n_clusters: int | None
+    best_guess: int
+    certainty: str
+    candidates: Matrix
+    gap: Matrix
+    stability: Matrix
+    silhouette: Matrix
+    score: Matrix
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.n_clusters is None:
+            return (
+                "No clear answer: no number of clusters stands out. The best guess, "
+                f"{self.best_guess}, is hardly better than others."
+            )
+        edge = ""
+        if self.best_guess == self.candidates[-1] and len(self.candidates) > 1:
+            edge = " It is the largest number tried: there may be more."
+        return f"{self.n_clusters} clusters ({self.certainty}).{edge}"
+
+    def table(self) -> Table:
+        """Every candidate with its criteria."""
+        from .experiments.table import BEST, Cell, Table
+
+        names = ("gap", "stability", "silhouette", "score")
+        found = Table("n-clusters", self.sentence, ["clusters", *names])
+        for i, k in enumerate(self.candidates):
+            cells = [f"{getattr(self, name)[i]:.3f}" for name in names]
+            mark = BEST if k == self.n_clusters else None
+            found.add(Cell(str(k), mark), *(Cell(c, mark) for c in cells))
+        return found
+
+    def figure(self) -> Figure:
+        """The criteria over the number of clusters."""
+        from .experiments.figures import new_figure
+        from .plot import COLOURS, MARKERS
+
+        figure = new_figure(7.0, 4.0, self.sentence)
+        axis = figure.subplots()
+        for i, name in enumerate(("gap", "stability", "silhouette")):
+            axis.plot(
+                self.candidates,
+                getattr(self, name),
+                color=COLOURS[i],
+                marker=MARKERS[i],
+                label=name,
+            )
+        axis.axvline(self.best_guess, color="#999999", linestyle=":")
+        axis.set(xlabel="number of clusters", ylabel="criterion (1 is best)")
+        axis.legend()
+        return figure
+
+    def plot(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the figure as PNG and SVG; their paths."""
+        from .experiments.figures import save
+
+        return save(self.figure(), Path(path).with_suffix(""))
+
+    def settle(self) -> int:
+        """The suggestion, or the best guess with a warning."""
+        if self.n_clusters is None:
+            warnings.warn(
+                f"{self.sentence} It is used; give n_clusters yourself if you know "
+                "better.",
+                DegenerateWarning,
+                stacklevel=4,
+            )
+        return self.best_guess
+
+
+def choose_n_clusters(
+    views: Any,
+    candidates: Iterable[int] | None = None,
+    *,
+    scaling: Any = "auto",
+    random_state: Any = None,
+) -> Choice:
+    """Find out how many clusters the rows fall into, without labels.
+
+    Parameters
+    ----------
+    views : Views, or list or dict of arrays (n_samples, n_features_v)
+    candidates : iterable of int, optional
+        Numbers to try, each at least 2; default 2 to 25, fewer on few rows.
+    scaling : as in `S2MVTC`
+    random_state : int, generator or None
+        Seed of the sample and of the graphs.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> from manyview import choose_n_clusters
+    >>> from manyview.datasets import make_views
+    >>> views = make_views(300, (8, 6), 4, random_state=0)
+    >>> choose_n_clusters(views, range(2, 8), random_state=0).n_clusters
+    4
+    """
+    views = Views.of(views)
+    counts = _check_candidates(candidates, len(views))
+    rng = generator(random_state)
+    sample = _sample(views, child_seed(rng))
+    seed = child_seed(rng)
+    parts = (sample, sample[0::2], sample[1::2])
+    fitted = [_fit(part, counts[-1], scaling, seed) for part in parts]
+    values = fitted[0]._spectrum.values ** 2
+    embeddings = [_Embedded(model, sample) for model in fitted]
+    gap = np.array([spectral_gap(values, k) for k in counts])
+    stability, silhouette = np.zeros(len(counts)), np.zeros(len(counts))
+    for i, k in enumerate(counts):
+        whole, first, second = (e.cluster(k, seed) for e in embeddings)
+        stability[i] = adjusted_rand_score(first, second)
+        silhouette[i] = _silhouette(embeddings[0].rows(k), whole)
+    return decide(np.array(counts), gap, stability, silhouette)
+
+
+def decide(
+    counts: Matrix, gap: Matrix, stability: Matrix, silhouette: Matrix
+) -> Choice:
+    """The number of largest score, and how sure it is."""
+    score = sum(c / max(float(c.max()), 1e-12) for c in (gap, stability, silhouette))
+    best = int(np.argmax(score))
+    if gap[best] < SMALL_GAP or stability[best] < STABLE:
+        certainty = "no clear answer"
+    else:
+        rivals = [counts[int(np.argmax(c))] for c in (gap, stability, silhouette)]
+        agree = sum(abs(int(r) - int(counts[best])) <= 1 for r in rivals)
+        certainty = "clear" if gap[best] >= CLEAR_GAP and agree >= 2 else "likely"
+    guess = int(counts[best])
+    clear = None if certainty == "no clear answer" else guess
+    return Choice(
+        clear, guess, certainty, counts, gap, stability, silhouette, np.asarray(score)
+    )
+
+
+def spectral_gap(values: Matrix, k: int) -> float:
+    """1 − mean_{1<j≤k} (1 − σ_j²) / (1 − σ²_{k+1}), never below 0."""
+    gaps = np.ones(k + 1)
+    gaps[: min(values.size, k + 1)] = np.maximum(1.0 - values[: k + 1], 0.0)
+    return max(float(1.0 - gaps[1:k].mean() / max(float(gaps[k]), 1e-9)), 0.0)
+
+
+def _check_candidates(candidates: Iterable[int] | None, n_samples: int) -> list[int]:
+    if candidates is None:
+        most = max(2, min(CANDIDATES.stop - 1, n_samples // 4))
+        candidates = range(2, most + 1)
+    counts = sorted(set(candidates))
+    for k in counts:
+        check_count(k, "A number of clusters to try", least=2)
+    if not counts or 2 * counts[-1] > n_samples:
+        seen = f"up to {counts[-1]}" if counts else "no numbers"
+        raise InputError(
+            f"{n_samples} rows cannot tell between {seen} clusters. Try numbers from "
+            f"2 to {max(2, n_samples // 2)}, on at least 4 rows."
+        )
+    return counts
+
+
+def _sample(views: Views, seed: int) -> Views:
+    """Rows drawn by content, in memory."""
+    engine = open_engine(views, views.dtype)
+    block = draw(engine, min(SAMPLE_ROWS, len(views)), seed).block
+    return Views(
+        [x if hasattr(x, "indptr") else to_host(x) for x in block.views],
+        names=views.names,
+        present=to_host(block.present),
+    )
+
+
+def _fit(part: Views, most: int, scaling: Any, seed: int) -> AnchorSpectral:
+    return AnchorSpectral(
+        min(most, len(part)),
+        n_graph_anchors=N_ANCHORS,
+        scaling=scaling,
+        n_init=1,
+        random_state=seed,
+    ).fit(part)
+
+
+class _Embedded:
+    """The sample in the vectors of one graph."""
+
+    def __init__(self, model: AnchorSpectral, sample: Views) -> None:
+        self._F = to_host(model._embed(sample).read("F"))
+        self._values = model._spectrum.values
+
+    def rows(self, k: int) -> Matrix:
+        """Unit rows of the k smoothest vectors."""
+        r = min(k, self._F.shape[1])
+        return unit_rows(self._F[:, :r] * self._values[:r] ** 2)
+
+    def cluster(self, k: int, seed: int) -> Matrix:
+        """Clusters of the sample's rows."""
+        search = KMeans(k, n_init=N_INIT, random_state=seed)
+        return np.asarray(quiet_fit(search, self.rows(k)).labels_)
+
+
+def _silhouette(rows: Matrix, labels: Matrix) -> float:
+    """Mean silhouette of the first rows, which the draw has mixed; never below 0."""
+    rows, labels = rows[:SCORED_ROWS], labels[:SCORED_ROWS]
+    if not 1 < len(np.unique(labels)) < len(rows):
+        return 0.0
+    return max(float(silhouette_score(rows, labels)), 0.0)
+
+
+def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
+    """A scorer without labels, for ``GridSearchCV(..., scoring=neighbour_score)``.
+
+    The share of a row's ten nearest rows, in each view, that `predict` puts into
+    the row's own cluster, beyond chance; the mean over rows and views. It compares
+    settings at one number of clusters: fewer clusters are easier to agree on.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from manyview import AnchorSpectral
+    >>> from manyview.datasets import make_views
+    >>> from manyview.selection import neighbour_score
+    >>> views = make_views(120, (5, 4), 3, random_state=0)
+    >>> grid = {"n_neighbors": [3, 5]}
+    >>> search = GridSearchCV(AnchorSpectral(3), grid, scoring=neighbour_score, cv=2)
+    >>> 0 < search.fit(views).best_score_ <= 1
+    True
+    """
+    views = Views.of(X)
+    drawn = draw(open_engine(views, views.dtype), min(len(views), SCORED_ROWS), 0)
+    labels = np.asarray(estimator.predict(views))
+    n_clusters = int(labels.max()) + 1
+    scalings = tuple(
+        make_scaling(m, suggest(m, drawn.view(v), n_clusters)[0])
+        for v, m in enumerate(drawn.moments)
+    )
+    some = first_rows(drawn.block)
+    own = labels[drawn.rows][: len(some)]
+    rows = [agreement(n, own) for n in neighbours(some, scalings)]
+    return float(np.nanmean(np.stack(rows)))
