@@ -10,6 +10,7 @@ from manyview.engine import open_engine
 from manyview.scaling import (
     SCALINGS,
     apply_scaling,
+    correlation_level,
     inverse,
     make_scaling,
     measure,
@@ -164,11 +165,13 @@ def test_suggestion_looks_at_shares(factor):
     counts = rng.poisson(0.3, size=(200, 6)) * factor
     mixed = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6)) * factor
     shares = rng.dirichlet(np.ones(5), size=200) * factor
-    assert suggestion(counts) == suggestion(sp.csr_array(counts)) == ("root",)
-    assert suggestion(shares) == ("root",)
-    assert suggestion(mixed) == ("standard", "cosine")
-    assert suggestion(mixed, n_clusters=6) == ("standard",)
-    assert suggestion(sp.csr_array(mixed)) == ("unit",)
+    assert suggestion(counts) == suggestion(sp.csr_array(counts)) == "root"
+    assert suggestion(shares) == "root"
+    assert suggestion(mixed) == "standard"
+    loose = rng.normal(size=(200, 6)) * factor
+    assert suggestion(loose) == "cosine"
+    assert suggestion(loose, n_clusters=6) == "standard"
+    assert suggestion(sp.csr_array(mixed)) == "unit"
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
@@ -176,7 +179,16 @@ def test_suggestion_for_positive_features_that_are_mostly_there(make):
     rng = np.random.default_rng(4)
     level = rng.gamma(3.0, size=(100, 1))
     found = suggestion(make(level + 0.1 * rng.random((100, 6))))
-    assert set(found) <= set(SCALINGS)
+    assert found in SCALINGS
+
+
+def test_correlation_level():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(4000, 5))
+    assert correlation_level(x) < 0.05
+    assert correlation_level(np.repeat(x[:, :1], 3, axis=1)) > 0.99
+    assert correlation_level(np.column_stack([x, np.ones(4000)])) < 0.05
+    assert correlation_level(x[:, :1]) == correlation_level(x[:2]) == 1.0
 
 
 def test_scaling_in_every_namespace(xp, table):

@@ -10,6 +10,7 @@
 """
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from .spectral import AnchorSpectral
     from .views import Views
 
-__version__ = _version("manyview")
+try:
+    __version__ = _version("manyview")
+except _PackageNotFoundError:  # run from a source tree that is not installed
+    __version__ = "0+unknown"
 
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {

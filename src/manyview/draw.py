@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ._xp import Array, like, namespace, to_host, wide
 from .engine import Engine, Result, State
-from .scaling import Moments, measure
+from .scaling import Moments, Scaling, make_scaling, measure, suggest
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -168,3 +168,15 @@ def _shift(h: Array, bits: int) -> Array:
 
 def _signed(constant: int) -> int:
     return constant - 2**64 if constant >= 2**63 else constant
+
+
+def choose_scalings(
+    drawn: Draw, kind: str | None, n_clusters: int
+) -> tuple[Scaling, ...]:
+    """The scaling of every view: the named one, or what its drawn rows suggest."""
+    return tuple(
+        make_scaling(
+            m, suggest(m, drawn.view(v), n_clusters) if kind == "auto" else kind
+        )
+        for v, m in enumerate(drawn.moments)
+    )

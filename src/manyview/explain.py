@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from . import graph
 from ._xp import to_host
 from .base import MultiViewClusterer, child_seed, generator
-from .draw import Draw, draw
+from .draw import Draw, choose_scalings, draw
 from .engine import open_engine
 from .errors import InputError
 from .influence import first_rows, measure_influence, neighbours, vote
@@ -218,7 +217,7 @@ def _scalings(model: MultiViewClusterer, drawn: Draw, seed: int) -> tuple[Scalin
     if hasattr(model, "_spectrum"):
         known = model._spectrum.graph.scalings
         return known
-    return graph.choose_scalings(drawn, "auto", model.n_clusters_, seed)
+    return choose_scalings(drawn, "auto", model.n_clusters_)
 
 
 def _view_agreement(

@@ -33,7 +33,7 @@ from .assign import KMEANS_SAMPLE
 from .draw import SAMPLED, SAMPLED_ROWS, Draw
 from .eigen import NO_SIZE, leading
 from .engine import Engine, Result, State
-from .scaling import Scaling, apply_scaling, cast, inverse, make_scaling, suggest
+from .scaling import Scaling, apply_scaling, cast, inverse
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -43,9 +43,6 @@ ROWS_PER_TIE = 3
 VECTORS = 2
 SAMPLE_PER_ANCHOR = 10
 LEAST_GAP = 1e-3
-CHOICE_ROWS = 6000
-CHOICE_ANCHORS = 1000
-N_NEIGHBORS = 5
 TIES = ("columns", "weights")
 
 
@@ -165,32 +162,6 @@ def basis_step(block: Block, state: State, small: Basis) -> Result:
 def turn_step(block: Block, state: State, small: Array) -> Result:
     """F in other combinations of its columns."""
     return Result(state={"F": state["F"] @ cast(small, state["F"])})
-
-
-def choose_scalings(
-    drawn: Draw, kind: str | None, n_clusters: int, seed: int
-) -> tuple[Scaling, ...]:
-    """The scaling of every view: the named one, or what its drawn rows favour."""
-    if kind != "auto":
-        return tuple(make_scaling(m, kind) for m in drawn.moments)
-    chosen = []
-    for v, moments in enumerate(drawn.moments):
-        rows = drawn.view(v)[:CHOICE_ROWS]
-        options = [make_scaling(moments, k) for k in suggest(moments, rows, n_clusters)]
-        gaps = [0.0]
-        if len(options) > 1:
-            gaps = [own_gap(rows, option, n_clusters, seed) for option in options]
-        chosen.append(options[int(np.argmax(gaps))])
-    return tuple(chosen)
-
-
-def own_gap(rows: Array, scaling: Scaling, n_clusters: int, seed: int) -> float:
-    """How clearly one view's drawn rows fall into clusters under a scaling."""
-    prepared = apply_scaling(rows, scaling)
-    size = max(rows.shape[0] // ROWS_PER_TIE, min(rows.shape[0], 10))
-    anchors = kmeans_anchors(prepared, min(size, CHOICE_ANCHORS), seed)
-    index, w = linear_weights(squared_distances(prepared, anchors), N_NEIGHBORS)
-    return cluster_gap(scaled_gram(index, w, len(anchors))[0], n_clusters)
 
 
 def build_graph(

@@ -43,7 +43,7 @@ from .base import (
     child_seed,
     generator,
 )
-from .draw import Draw, draw
+from .draw import Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
 from .features import Features, fit_features
@@ -116,7 +116,7 @@ class S2MVTC(ReplayClusterer):
         min_duration: float | None = None,
         lam: float | None = None,
         beta: float = 1.0,
-        max_iter: int = 2,
+        max_iter: int = 1,
         smoothing: str | None = "graph",
         smoothing_growth: float = 1.0,
         consensus: bool = True,
@@ -222,9 +222,7 @@ class S2MVTC(ReplayClusterer):
         rng = generator(self.random_state)
         m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
         drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
-        scalings = graph.choose_scalings(
-            drawn, self.scaling, self.n_clusters_, child_seed(rng)
-        )
+        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         anchors = choose_anchors(drawn, scalings, self.anchors, m, child_seed(rng))
         keep = engine.keeps(sum(len(a) for a in anchors) * self._dtype.itemsize)
         kernels = make_kernels(engine, self.kernel, scalings, anchors, keep=keep)

@@ -22,6 +22,9 @@ SCALINGS = ("auto", "standard", "global", "cosine", "unit", "root", None)
 
 MOSTLY = 0.5
 EVEN = 1e-3
+UNCORRELATED = 0.1
+RULE_ROWS = 2000
+RULE_FEATURES = 600
 
 
 class Moments(NamedTuple):
@@ -142,29 +145,45 @@ def make_scaling(moments: Moments, kind: str | None) -> Scaling:
     return Scaling("none", shift=mean)
 
 
-def suggest(moments: Moments, rows: Array, n_clusters: int) -> tuple[str, ...]:
-    """Scalings that fit the kind of features, from shares no rescaling changes.
+def suggest(moments: Moments, rows: Array, n_clusters: int) -> str:
+    """What kind of features these are, from shares that no rescaling changes.
 
     Counts (no negative and mostly zero entries) and histograms (rows of equal
-    sum) are compared by angle, after a square root that tames large counts. Few
-    features, no more than clusters, are all needed: standardised. Of others the
-    small directions may be noise: standardise, or leave them small and compare
-    by angle, whichever shows the clearer clusters.
+    sum) are compared by angle, after a square root that tames large counts.
+    More uncorrelated features than clusters are principal components, whose
+    small directions are mostly noise and must not be blown up: they are left
+    small and rows compared by angle. The rest is standardised.
     """
     if moments.negative_share == 0:
         if moments.zero_share > MOSTLY or _even_rows(rows):
-            return ("root",)
+            return "root"
     if moments.sparse:
-        return ("unit",)
-    if moments.mean.size <= n_clusters:
-        return ("standard",)
-    return ("standard", "cosine")
+        return "unit"
+    if moments.mean.size > n_clusters and correlation_level(rows) < UNCORRELATED:
+        return "cosine"
+    return "standard"
 
 
 def _even_rows(rows: Array) -> bool:
     """Do all rows sum to nearly the same?"""
     sums = to_host(rows.sum(axis=1)).astype(np.float64).ravel()
     return bool(sums.std() < EVEN * sums.mean())
+
+
+def correlation_level(rows: Array) -> float:
+    """Root mean square correlation between features, its sampling noise removed."""
+    x = to_host(rows[:RULE_ROWS]).astype(np.float64)
+    if x.shape[1] > RULE_FEATURES:
+        x = x[:, np.linspace(0, x.shape[1] - 1, RULE_FEATURES).astype(int)]
+    x = x - x.mean(axis=0)
+    length = np.sqrt(np.sum(x * x, axis=0))
+    x = x[:, length > 0] / length[length > 0]
+    n_rows, n_features = x.shape
+    if n_features < 2 or n_rows < 3:
+        return 1.0
+    square = float(np.sum((x.T @ x) ** 2)) - n_features
+    mean_square = square / (n_features * (n_features - 1))
+    return float(np.sqrt(max(mean_square - 1.0 / n_rows, 0.0)))
 
 
 def apply_scaling(x: Array, scaling: Scaling) -> Array:

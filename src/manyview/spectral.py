@@ -19,7 +19,7 @@ from .base import (
     child_seed,
     generator,
 )
-from .draw import draw
+from .draw import choose_scalings, draw
 from .engine import Engine, Result, State
 from .scaling import SCALINGS, cast, unit_rows
 from .views import Block
@@ -125,9 +125,7 @@ class AnchorSpectral(ReplayClusterer):
         rng = generator(self.random_state)
         size = graph.sample_size(self.n_graph_anchors, self.n_views_)
         drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
-        scalings = graph.choose_scalings(
-            drawn, self.scaling, self.n_clusters_, child_seed(rng)
-        )
+        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         made = graph.build_graph(
             drawn,
             scalings,
