@@ -188,6 +188,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 )
         return self
 
+    def _light(self) -> Self:
+        """What new rows need of the fitted model: it may travel to many workers."""
+        model = copy.copy(self)
+        for name in ("labels_", "embedding_"):
+            model.__dict__.pop(name, None)
+        return model
+
     def __sklearn_clone__(self) -> Self:
         """A clone with the same client, which is a connection and has no copy."""
         engine = getattr(self, "engine", "local")
@@ -265,13 +272,6 @@ class ReplayClusterer(
 
     def _embedding_of(self, views: Views) -> FloatArray:
         return np.asarray(to_host(self._embed(views).read(assign.FIELD)))
-
-    def _light(self) -> Self:
-        """What new rows need of the fitted model: it may travel to many workers."""
-        model = copy.copy(self)
-        for name in ("labels_", "embedding_"):
-            model.__dict__.pop(name, None)
-        return model
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
         """Fit, and give back `embedding_`."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
+from .. import assign
+from .._xp import namespace, to_host
 from ..base import (
     FloatArray,
     IntArray,
@@ -17,8 +20,13 @@ from ..base import (
     dense_views,
     generator,
 )
+from ..draw import draw
+from ..engine import Result, State, open_engine
+from ..errors import InputError
 from ..quiet_kmeans import quiet_fit
+from ..scaling import Scaling, apply_scaling
 from ..standardise import feature_moments, z_feature
+from ..views import Block, Views
 from .content_order import content_ordered, restored
 
 _MACQUEEN = (
@@ -37,7 +45,8 @@ class ConcatKMeans(MultiViewClusterer):
         min_{y, C}  Σ_i ‖x_i - c_{y_i}‖²
 
     is descended by Lloyd's two steps, y_i = argmin_j ‖x_i - c_j‖² and c_j = mean of
-    the rows with y_i = j, from `n_init` k-means++ starts; the lowest sum wins.
+    the rows with y_i = j. The first centres are the best of `n_init` k-means++
+    runs on rows drawn by content (on small data, all of them).
 
     Parameters
     ----------
@@ -47,6 +56,8 @@ class ConcatKMeans(MultiViewClusterer):
         Number of starts.
     random_state : int, numpy.random.Generator or None
         Seed of the starts.
+    engine : "local", "dask" or a distributed.Client
+        Where the rows are.
 
     Attributes
     ----------
@@ -57,7 +68,7 @@ class ConcatKMeans(MultiViewClusterer):
     inertia_ : float
         The sum above.
     n_iter_ : int
-        Lloyd iterations of the winning start.
+        Lloyd iterations on all rows.
 
     Notes
     -----
@@ -75,34 +86,64 @@ class ConcatKMeans(MultiViewClusterer):
     citation: ClassVar[str] = _MACQUEEN
 
     def __init__(
-        self, n_clusters: int = 8, *, n_init: int = 10, random_state: Any = None
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 10,
+        random_state: Any = None,
+        engine: Any = "local",
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.random_state = random_state
+        self.engine = engine
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_count(self.n_init, "n_init")
         views = self._begin(X)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(views, rng)
-        self._moments = [feature_moments(x) for x in Xs]
-        seed = child_seed(rng)
-        found = _kmeans(self._side_by_side(Xs), self.n_clusters, self.n_init, seed)
-        self.cluster_centers_: FloatArray = found.cluster_centers_
-        self.inertia_ = float(found.inertia_)
-        self.n_iter_ = int(found.n_iter_)
-        return self._finish(restored(found.labels_, order))
+        self._dtype = views.dtype
+        engine = open_engine(views, self._dtype, engine=self.engine)
+        size = min(engine.n_samples, max(assign.KMEANS_SAMPLE, self.n_clusters))
+        drawn = draw(engine, size, child_seed(rng))
+        self._scalings = tuple(
+            Scaling("standard", shift=m.mean, scale=m.inverse_std)
+            for m in drawn.moments
+        )
+        engine.run(side_by_side_step, self._scalings, title="Standardising")
+        sample = assign.pick(engine, assign.FIELD, drawn.rows)
+        found = assign.kmeans(
+            engine, self.n_clusters, sample, n_init=self.n_init, seed=child_seed(rng)
+        )
+        self.cluster_centers_: FloatArray = found.centres.points.astype(self._dtype)
+        self.inertia_, self.n_iter_ = found.inertia, found.n_iter
+        return self._finish(found.labels)
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centre (n_samples,) of every row of `X`."""
-        Xs = dense_views(self._again(X), self.cluster_centers_.dtype)
-        return _nearest(self._side_by_side(Xs), self.cluster_centers_)
+        views = self._again(X)
+        found: IntArray = views.each(self._light()._labels_of, np.intp, None)
+        return found
 
-    def _side_by_side(self, Xs: list[FloatArray]) -> FloatArray:
-        pairs = zip(Xs, self._moments, strict=True)
-        return np.concatenate([z_feature(x, m) for x, m in pairs], axis=1)
+    def _labels_of(self, views: Views) -> IntArray:
+        engine = open_engine(views, self._dtype)
+        engine.run(side_by_side_step, self._scalings, title="Standardising")
+        centres = assign.euclidean(self.cluster_centers_.astype(np.float64))
+        engine.run(assign.assign_step, centres, title="Labels", views=False)
+        return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
+
+
+def side_by_side_step(block: Block, state: State, small: tuple[Scaling, ...]) -> Result:
+    """All views of a row next to each other, every feature standardised."""
+    if not to_host(block.present).all():
+        raise InputError(
+            "ConcatKMeans needs every view of every row, but some rows of NaN mark "
+            "missing views. Use S2MVTC, or drop the incomplete rows."
+        )
+    dense = [x.toarray() if sp.issparse(x) else x for x in block.views]
+    parts = [apply_scaling(x, s) for x, s in zip(dense, small, strict=True)]
+    return Result(state={assign.FIELD: namespace(*parts).concat(parts, axis=1)})
 
 
 class BestViewKMeans(MultiViewClusterer):
