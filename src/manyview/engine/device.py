@@ -183,8 +183,8 @@ class DeviceEngine:
             free, total = torch.cuda.mem_get_info(self.device)
             raise DeviceError(
                 f"The memory of device='{self.device}' ran out in the pass '{title}': "
-                f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB are free. Give a smaller "
-                "block_rows or n_anchors, or use device='cpu'."
+                f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB are free. Give a "
+                "smaller block_rows or n_anchors, or use device='cpu'."
             ) from error
 
     def _near(self, small: Any) -> Any:
