@@ -290,6 +290,14 @@ class ReplayClusterer(
         self._check_fitted()
         return assign.certainty(to_host(self.embedding_), self._centres)
 
+    def report(
+        self, path: str | os.PathLike[str], views: Any, labels: Any = None, **more: Any
+    ) -> Path:
+        """Write one page about the fit, for any browser; see `manyview.report`."""
+        from .report import write_report
+
+        return write_report(self, path, views, labels, **more)
+
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
