@@ -9,9 +9,10 @@ multi-view anchor graph, whose spectrum is found once for the largest number:
   of two halves of the sample;
 * silhouette of the clusters in the embedding.
 
-Every criterion is divided by its largest value; the number with the largest sum
-is suggested. Where even that one has a small gap or is not stable, the answer
-is that there is none.
+Every criterion is divided by its largest value and they are summed. Groups may
+form groups of groups: of the peaks that are nearly as high as the highest, the
+finest is suggested. Where it has a small gap or is not stable, the answer is that
+there is none.
 """
 
 from __future__ import annotations
@@ -28,12 +29,11 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from ._xp import to_host
 from .base import check_count, child_seed, generator
-from .draw import draw
+from .draw import choose_scalings, draw
 from .engine import open_engine
 from .errors import DegenerateWarning, InputError
 from .influence import agreement, first_rows, neighbours
 from .quiet_kmeans import quiet_fit
-from .scaling import make_scaling, suggest
 from .spectral import AnchorSpectral
 from .standardise import unit_rows
 from .views import Views
@@ -53,6 +53,7 @@ N_INIT = 3
 SMALL_GAP = 0.3
 CLEAR_GAP = 0.5
 STABLE = 0.7
+NEARLY = 0.9
 
 
 class Choice(NamedTuple):
@@ -63,7 +64,7 @@ class Choice(NamedTuple):
     n_clusters : int or None
         The suggestion; None when there is no clear answer.
     best_guess : int
-        The number of largest score, clear or not.
+        The finest number of nearly the largest score, clear or not.
     certainty : {"clear", "likely", "no clear answer"}
     candidates : array of int
     gap, stability, silhouette : arrays
@@ -195,9 +196,9 @@ def choose_n_clusters(
 def decide(
     counts: Matrix, gap: Matrix, stability: Matrix, silhouette: Matrix
 ) -> Choice:
-    """The number of largest score, and how sure it is."""
+    """The finest number of nearly the largest score, and how sure it is."""
     score = sum(c / max(float(c.max()), 1e-12) for c in (gap, stability, silhouette))
-    best = int(np.argmax(score))
+    best = finest_peak(np.asarray(score))
     if gap[best] < SMALL_GAP or stability[best] < STABLE:
         certainty = "no clear answer"
     else:
@@ -209,6 +210,13 @@ def decide(
     return Choice(
         clear, guess, certainty, counts, gap, stability, silhouette, np.asarray(score)
     )
+
+
+def finest_peak(score: Matrix) -> int:
+    """Place of the last local maximum that is nearly as high as the highest."""
+    padded = np.concatenate([[-np.inf], score, [-np.inf]])
+    peak = (padded[1:-1] >= padded[:-2]) & (padded[1:-1] > padded[2:])
+    return int(np.flatnonzero(peak & (score >= NEARLY * score.max()))[-1])
 
 
 def spectral_gap(values: Matrix, k: int) -> float:
@@ -304,10 +312,7 @@ def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
     drawn = draw(open_engine(views, views.dtype), min(len(views), SCORED_ROWS), 0)
     labels = np.asarray(estimator.predict(views))
     n_clusters = int(labels.max()) + 1
-    scalings = tuple(
-        make_scaling(m, suggest(m, drawn.view(v), n_clusters)[0])
-        for v, m in enumerate(drawn.moments)
-    )
+    scalings = choose_scalings(drawn, "auto", n_clusters)
     some = first_rows(drawn.block)
     own = labels[drawn.rows][: len(some)]
     rows = [agreement(n, own) for n in neighbours(some, scalings)]
