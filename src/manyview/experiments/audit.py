@@ -37,6 +37,11 @@ MANY_ALIKE, FEW_ALIKE = 0.25, 0.05
 MOST_NOISE_FEATURES = 256
 SMOOTHING, MIN_DURATION = "graph+sequence", 10
 
+IN_WORDS = {
+    "strong": "depends strongly on",
+    "some": "depends somewhat on",
+    "almost none": "hardly depends on",
+}
 GIVEN = "as given"
 SEED = "as given, another seed"
 SHUFFLED = "rows shuffled"
@@ -245,7 +250,7 @@ def _judge(
     trustworthy, reason = _trust(free, scores, known is not None)
     name = fit.name
     sentence = (
-        f"{name} depends on the row order of {where}: {dependence} (the shuffled run "
+        f"{name} {IN_WORDS[dependence]} the row order of {where} (the shuffled run "
         f"agrees with ARI {agree[SHUFFLED]:.2f}, another seed with {agree[SEED]:.2f}; "
         f"shuffled neighbours share a cluster {alike:.0%} beyond chance). {reason}"
     )
