@@ -25,6 +25,7 @@ from ._xp import (
     to_host,
     wide_sum,
 )
+from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .engine import Engine, Result, State
 from .scaling import cast
 from .views import Block
@@ -163,26 +164,34 @@ def kmeans(
     seed: int,
     max_iter: int = 100,
     tol: float = 1e-5,
+    saved: Checkpoint = NO_CHECKPOINT,
 ) -> Clustering:
     """Best of `n_init` runs on the sample's rows, then Lloyd steps on all rows.
 
     Stops when the inertia falls by less than `tol` of itself.
     """
-    search = KMeans(n_clusters, n_init=n_init, random_state=seed)
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters is valid data.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        points = search.fit(sample.astype(np.float64)).cluster_centers_
-    centres, last = euclidean(points), np.inf
-    for left in range(max_iter, 0, -1):
+    found = saved.load("kmeans")
+    if found is None:
+        found = _first_centres(sample, n_clusters, n_init, seed), np.inf, 0
+    centres, last, done = found
+    for step in range(done, max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
         inertia = float(total["inertia"])
-        if left == 1 or last - inertia <= tol * abs(inertia):
+        if step == max_iter - 1 or last - inertia <= tol * abs(inertia):
             break
         last = inertia
         sums, counts = to_host(total["sums"]), to_host(total["counts"])
         centres = euclidean(_means(sums, counts, centres.points))
-    return Clustering(centres, engine.read(LABELS), inertia, max_iter - left + 1)
+        saved.save("kmeans", (centres, last, step + 1), number=step + 1)
+    return Clustering(centres, engine.read(LABELS), inertia, step + 1)
+
+
+def _first_centres(sample: Matrix, n_clusters: int, n_init: int, seed: int) -> Centres:
+    search = KMeans(n_clusters, n_init=n_init, random_state=seed)
+    with warnings.catch_warnings():
+        # Fewer distinct rows than clusters is valid data.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return euclidean(search.fit(sample.astype(np.float64)).cluster_centers_)
 
 
 def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:

@@ -25,6 +25,7 @@ from ._xp import (
 )
 from .anchors import features
 from .assign import pick, z_score
+from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .draw import Draw
 from .engine import Engine, Result, State
 from .features import Features, block_features, keep_features, masked
@@ -85,6 +86,16 @@ class History(NamedTuple):
     rounds: list[Round]
     objective: list[float]
     trace: list[dict[str, Matrix]]
+
+
+class Finished(NamedTuple):
+    """A checkpoint of the rounds: what was found, and what the next one needs."""
+
+    rounds: list[Round]
+    objective: list[float]
+    trace: list[dict[str, Matrix]]
+    products: list[Matrix]
+    smooth: tuple[Matrix, ...] | None
 
 
 class GraphStart(NamedTuple):
@@ -212,11 +223,13 @@ def run_rounds(
     max_iter: int,
     sequence: smoothing.Sequence | None,
     trace: Matrix | None,
+    saved: Checkpoint = NO_CHECKPOINT,
 ) -> History:
-    """All rounds, one pass each."""
-    history = History([], [], [])
-    products, smooth = first.products, first.smooth
-    for t in range(max_iter):
+    """All rounds, or those a checkpoint has not seen, one pass each."""
+    begun = saved.load("rounds") or Finished([], [], [], first.products, first.smooth)
+    history, products, smooth = History(*begun[:3]), begun.products, begun.smooth
+    saved.put_rows("rounds", engine)
+    for t in range(len(history.rounds), max_iter):
         a = weights.growth**t if weights.smooths else 0.0
         fits = [ridge.solve(r, p) for r, p in zip(ridges, products, strict=True)]
         used = tuple(fits)
@@ -247,6 +260,11 @@ def run_rounds(
             history.trace.append(
                 _gather_trace(engine, notes, smooth, trace, sequence is not None)
             )
+        fields = ["B_bar"]
+        if sequence is not None:
+            fields += [f"Y{v}" for v in range(len(ridges))]
+        done = Finished(*history, products, smooth)
+        saved.save("rounds", done, number=t + 1, engine=engine, fields=fields)
     return history
 
 

@@ -34,6 +34,7 @@ import numpy as np
 from . import assign, graph, progress, smoothing
 from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
 from .base import (
+    ManyviewTags,
     ReplayClusterer,
     check_choice,
     check_count,
@@ -43,12 +44,16 @@ from .base import (
     child_seed,
     generator,
 )
+from .checkpoint import Checkpoint
 from .draw import Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
 from .features import Features, fit_features
+from .order import order_report, warn_of_order
+from .ridge import Ridge
 from .rounds import (
     PRINCIPAL_ROWS,
+    First,
     GraphStart,
     Round,
     Start,
@@ -62,6 +67,8 @@ from .rounds import (
     start_step,
 )
 from .scaling import SCALINGS, Scaling
+
+Matrix = np.ndarray[Any, Any]
 
 START_POWER = 2
 
@@ -84,15 +91,106 @@ class Passes(NamedTuple):
     rounds: tuple[Round, ...]
 
 
+class Setup(NamedTuple):
+    """What the rounds start from; all small."""
+
+    anchors: tuple[Matrix, ...]
+    ridges: tuple[Ridge, ...]
+    spectrum: graph.Spectrum | None
+    start: Start | GraphStart
+    first: First
+
+
 class S2MVTC(ReplayClusterer):
     """Scalable multi-view tensor clustering (Long et al., CVPR 2024).
 
-    Minimises, with every row of B_v and B_bar z-scored and Y_v in span(F),
+    Minimises, with the rows of B_v and B_bar of one length and Y_v in span(F),
 
-    ½ Σ_v ‖B_v − Phi_v U_v‖² + lam ‖U_v‖² + beta ‖B_bar − B_v‖² + a ‖B_v − Y_v‖²
+    ½ Σ_v w_v ( ‖B_v − Phi_v U_v‖² + lam ‖U_v‖² + beta ‖B_bar − B_v‖² + a ‖B_v − Y_v‖² )
 
     by rounds of exact block updates (eq. 9–17 of the paper), then clusters the
-    rows of B_bar (eq. 18).
+    rows of B_bar (eq. 18). The default smooths over the multi-view anchor graph
+    and does not know the order of the rows; `as_published` gives the paper's
+    setting, which smooths along the rows as they stand.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+    n_anchors : int
+        Anchors per view of the features Phi, at most; fewer on small data.
+    anchors : {"kmeans", "random"} or list of arrays (m, n_features_v)
+        How anchors are found, or the anchors themselves in input units.
+    kernel : {"rbf", "linear"}
+    scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
+        Preparation of the views; "auto" tells counts, histograms, principal
+        components and other features apart by shares that no rescaling changes.
+    n_components : int
+        Width of the embedding where it does not start from the graph.
+    n_graph_anchors : int
+        Anchors of the graph over all views and draws together, at most.
+    n_neighbors : int
+        Anchors a row is tied to, in each view and draw.
+    n_low : int
+        Frequencies kept by sequence smoothing (the paper's L).
+    min_duration : float, optional
+        Shortest duration worth keeping, in rows or in units of `order`; sets the
+        cut-off of sequence smoothing in place of `n_low`.
+    lam : float, optional
+        Ridge weight; default a hundredth of the mean eigenvalue of PhiᵀPhi.
+    beta : float
+        Weight of the consensus.
+    max_iter : int
+        Number of rounds.
+    smoothing : {"graph", "sequence", "graph+sequence", None}
+    smoothing_growth : float
+        Factor of the smoothing weight a from round to round (1.1 as published).
+    consensus : bool
+        Without it the beta term is dropped; the mean is clustered all the same.
+    row_norm : {"unit", "zscore"}
+        Rows of one length, or z-scored as in the paper. The coordinates' signs
+        are arbitrary, so their mean carries nothing: the default leaves it.
+    periodic : bool
+        Is the last row of a sequence next to the first, as in the paper's DFT?
+    rank_tol : float
+        Directions of Phi whose shrinkage s/(s+lam) is below may be dropped.
+    assign : {"kmeans", "correlation"}
+        k-means with `n_init` starts, or the paper's single-start correlation form.
+    n_init : int
+    random_state : int, generator or None
+    dtype : {None, "float32", "float64"}
+        Default: follows the input.
+    block_rows : int, optional
+        Rows per block; results agree for any value up to rounding.
+    engine, device, memory_limit : where the passes run; see the user guide
+    verbose : bool
+        Show progress.
+
+    Attributes
+    ----------
+    labels_ : array (n_samples,)
+    embedding_ : array (n_samples, k)
+        The consensus embedding B_bar.
+    anchors_ : list of arrays (m, n_features_v)
+        Anchors of the features, prepared like their view.
+    objective_ : list of float
+        The objective at the end of every round.
+    n_iter_ : int
+    view_weights_ : array (n_views,)
+        The views' weights w_v in the graph, from its own spectral gap.
+    order_report_ : OrderReport
+        After sequence smoothing: how much the order alone explains.
+    trace_ : list of dict
+        B_v, Y_v and B_bar of the rows asked for, per round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import S2MVTC
+    >>> x = np.repeat([[0.0, 0.0], [9.0, 1.0]], 30, axis=0)
+    >>> x += np.random.default_rng(0).normal(size=x.shape)
+    >>> model = S2MVTC(n_clusters=2, random_state=0).fit([x, x[:, :1] ** 2])
+    >>> sorted(np.bincount(model.labels_).tolist())
+    [30, 30]
     """
 
     citation: ClassVar[str] = (
@@ -131,6 +229,7 @@ class S2MVTC(ReplayClusterer):
         engine: Any = "local",
         device: str | None = None,
         memory_limit: Any = None,
+        checkpoint: Any = None,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -160,6 +259,7 @@ class S2MVTC(ReplayClusterer):
         self.engine = engine
         self.device = device
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @classmethod
@@ -210,6 +310,11 @@ class S2MVTC(ReplayClusterer):
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
         self._check_parameters()
+        if not self._uses_order() and (order is not None or groups is not None):
+            raise InputError(
+                f"smoothing={self.smoothing!r} does not use order= or groups=. Leave "
+                "them out, or choose smoothing='sequence' or 'graph+sequence'."
+            )
         views = self._begin(X)
         with progress.shown(self.verbose):
             self._settle_n_clusters(views)
@@ -219,42 +324,76 @@ class S2MVTC(ReplayClusterer):
 
     def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
         """The method on an engine's blocks: set-up passes, rounds, clustering."""
-        rng = generator(self.random_state)
+        given = {"order": order, "groups": groups, "trace": trace}
+        saved = Checkpoint(self.checkpoint, self, **given)
+        rng = saved.keep("rng", generator(self.random_state))
         m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
         drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
+        saved.check_data(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
-        anchors = choose_anchors(drawn, scalings, self.anchors, m, child_seed(rng))
+        seeds = [child_seed(rng) for _ in range(3)]
+        setup = saved.load("setup")
+        if setup is None:
+            setup = self._set_up(engine, drawn, scalings, m, seeds)
+            saved.save("setup", setup)
+        else:
+            self._enter(engine, setup.spectrum, setup.start)
+        sequence = self._make_sequence(engine.n_samples, order, groups)
+        history = run_rounds(
+            engine,
+            setup.first,
+            setup.ridges,
+            self._weights(setup.spectrum),
+            max_iter=self.max_iter,
+            sequence=self._put_sequence(engine, sequence),
+            trace=None if trace is None else check_rows(trace, engine.n_samples),
+            saved=saved,
+        )
+        self._passes = Passes(setup.spectrum, setup.start, tuple(history.rounds))
+        self.anchors_ = list(setup.anchors)
+        self.objective_, self.n_iter_ = history.objective, len(history.objective)
+        if trace is not None:
+            self.trace_ = history.trace
+        self._cluster(engine, drawn, seeds[2], saved)
+        if sequence is not None:
+            self.order_report_ = order_report(
+                np.asarray(self.labels_), sequence, self.n_clusters_
+            )
+            warn_of_order(self.order_report_)
+        return self
+
+    def _set_up(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        scalings: tuple[Scaling, ...],
+        n_anchors: int,
+        seeds: list[int],
+    ) -> Setup:
+        """Anchors, features and the start of the rounds."""
+        anchors = choose_anchors(drawn, scalings, self.anchors, n_anchors, seeds[0])
         keep = engine.keeps(sum(len(a) for a in anchors) * self._dtype.itemsize)
         kernels = make_kernels(engine, self.kernel, scalings, anchors, keep=keep)
         plain = Features(scalings, kernels, keep=keep)
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
         if self._uses_graph():
-            spectrum = self._put_graph(engine, drawn, scalings, child_seed(rng))
-            start: Start | GraphStart
+            spectrum = self._put_graph(engine, drawn, scalings, seeds[1])
             scale = spectrum.values**START_POWER
             start = GraphStart(kept, scale, self.row_norm == "zscore")
             first = start_from_graph(engine, start, ridges)
-        else:
-            spectrum = None
-            start = principal_start(
-                drawn, kept, ridges, self.n_components, child_seed(rng)
-            )
-            first = start_from_directions(engine, start, ridges)
-        history = run_rounds(
-            engine,
-            first,
-            ridges,
-            self._weights(spectrum),
-            max_iter=self.max_iter,
-            sequence=self._put_sequence(engine, order, groups),
-            trace=None if trace is None else check_rows(trace, engine.n_samples),
-        )
-        self._passes = Passes(spectrum, start, tuple(history.rounds))
-        self.anchors_ = list(anchors)
-        self.objective_, self.n_iter_ = history.objective, len(history.objective)
-        if trace is not None:
-            self.trace_ = history.trace
-        return self._cluster(engine, drawn, child_seed(rng))
+            return Setup(anchors, ridges, spectrum, start, first)
+        lead = principal_start(drawn, kept, ridges, self.n_components, seeds[1])
+        first = start_from_directions(engine, lead, ridges)
+        return Setup(anchors, ridges, None, lead, first)
+
+    def _enter(
+        self, engine: Engine, spectrum: graph.Spectrum | None, start: Start | GraphStart
+    ) -> None:
+        """The set-up's state of every row, from its small values."""
+        if spectrum is not None:
+            graph.spread_basis(engine, spectrum)
+        step = start_step if spectrum is None else graph_start_step
+        engine.run(step, start, title="Start")
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make B_bar, on other rows.
@@ -262,12 +401,9 @@ class S2MVTC(ReplayClusterer):
         New rows have no place in a training sequence: that term is left out.
         """
         spectrum, start, rounds = self._passes
-        if spectrum is not None:
-            graph.spread_basis(engine, spectrum)
-        elif self.smoothing is not None:
+        if spectrum is None and self.smoothing is not None:
             rounds = tuple(r._replace(smooth=None, filtered=0.0) for r in rounds)
-        step = start_step if spectrum is None else graph_start_step
-        engine.run(step, start, title="Start")
+        self._enter(engine, spectrum, start)
         for t, small in enumerate(rounds):
             plain = small._replace(keep=False, trace=None)
             engine.run(round_step, plain, title=f"Round {t + 1}")
@@ -295,6 +431,14 @@ class S2MVTC(ReplayClusterer):
             worth=tuple(float(w) for w in worth),
         )
 
+    def _uses_order(self) -> bool:
+        return self.smoothing in ("sequence", "graph+sequence")
+
+    def __sklearn_tags__(self) -> ManyviewTags:
+        tags = super().__sklearn_tags__()
+        tags.multiview.order_dependent = self._uses_order()
+        return tags
+
     def _uses_graph(self) -> bool:
         return self.smoothing in ("graph", "graph+sequence")
 
@@ -315,21 +459,28 @@ class S2MVTC(ReplayClusterer):
         self.view_weights_ = spectrum.weights
         return spectrum
 
-    def _put_sequence(
-        self, engine: Engine, order: Any, groups: Any
+    def _make_sequence(
+        self, n_samples: int, order: Any, groups: Any
     ) -> smoothing.Sequence | None:
-        """Give every row its F; the sequence itself when F would be too wide."""
-        if self.smoothing not in ("sequence", "graph+sequence"):
+        """The order to smooth along, if any."""
+        if not self._uses_order():
             return None
-        sequence = smoothing.make_sequence(
-            engine.n_samples,
+        return smoothing.make_sequence(
+            n_samples,
             order=order,
             groups=groups,
             n_low=self.n_low,
             min_duration=self.min_duration,
             periodic=self.periodic,
         )
-        if self.smoothing == "graph+sequence":
+
+    def _put_sequence(
+        self, engine: Engine, sequence: smoothing.Sequence | None
+    ) -> smoothing.Sequence | None:
+        """Give every row its F; the sequence itself when F would be too wide."""
+        if sequence is None:
+            return None
+        if self._uses_graph():
             smoothing.put_filtered(engine, sequence)
             return None
         if sequence.n_vectors > smoothing.MOST_BASIS_VECTORS:
@@ -337,7 +488,9 @@ class S2MVTC(ReplayClusterer):
         smoothing.put_basis(engine, sequence)
         return None
 
-    def _cluster(self, engine: Engine, drawn: Draw, seed: int) -> Self:
+    def _cluster(
+        self, engine: Engine, drawn: Draw, seed: int, saved: Checkpoint
+    ) -> None:
         """The D, G problem of eq. (18) on the rows of B_bar."""
         self.embedding_ = engine.read("B_bar")
         if self.assign == "correlation":
@@ -346,14 +499,18 @@ class S2MVTC(ReplayClusterer):
         else:
             sample = assign.pick(engine, "B_bar", drawn.rows)
             found = assign.kmeans(
-                engine, self.n_clusters_, sample, n_init=self.n_init, seed=seed
+                engine,
+                self.n_clusters_,
+                sample,
+                n_init=self.n_init,
+                seed=seed,
+                saved=saved,
             )
         self._centres = found.centres
         self._finish(found.labels)
         spectrum, start, _ = self._passes
         weights = np.ones(self.n_views_) if spectrum is None else spectrum.weights
         self._weigh_views(engine, drawn, start.features.scalings, weights)
-        return self
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, "kernel", ("rbf", "linear"))

@@ -19,9 +19,10 @@ from .base import (
     child_seed,
     generator,
 )
-from .draw import choose_scalings, draw
+from .checkpoint import Checkpoint
+from .draw import Draw, choose_scalings, draw
 from .engine import Engine, Result, State
-from .scaling import SCALINGS, cast, unit_rows
+from .scaling import SCALINGS, Scaling, cast, unit_rows
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -93,6 +94,7 @@ class AnchorSpectral(ReplayClusterer):
         engine: Any = "local",
         device: str | None = None,
         memory_limit: Any = None,
+        checkpoint: Any = None,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -106,6 +108,7 @@ class AnchorSpectral(ReplayClusterer):
         self.engine = engine
         self.device = device
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -122,20 +125,19 @@ class AnchorSpectral(ReplayClusterer):
             return self._fit_engine(engine)
 
     def _fit_engine(self, engine: Engine) -> Self:
-        rng = generator(self.random_state)
+        saved = Checkpoint(self.checkpoint, self)
+        rng = saved.keep("rng", generator(self.random_state))
         size = graph.sample_size(self.n_graph_anchors, self.n_views_)
         drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
+        saved.check_data(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
-        made = graph.build_graph(
-            drawn,
-            scalings,
-            n_samples=engine.n_samples,
-            n_anchors=self.n_graph_anchors,
-            n_neighbors=self.n_neighbors,
-            seed=child_seed(rng),
-        )
-        spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
-        spectrum = graph.put_basis(engine, spectrum)
+        seed = child_seed(rng)
+        spectrum = saved.load("setup")
+        if spectrum is None:
+            spectrum = self._put_graph(engine, drawn, scalings, seed)
+            saved.save("setup", spectrum)
+        else:
+            graph.spread_basis(engine, spectrum)
         scale = spectrum.values**POWER
         engine.run(embed_step, scale, title="Embedding", views=False)
         self._spectrum = spectrum
@@ -143,12 +145,32 @@ class AnchorSpectral(ReplayClusterer):
         self.view_weights_ = spectrum.weights
         sample = assign.pick(engine, assign.FIELD, drawn.rows)
         found = assign.kmeans(
-            engine, self.n_clusters_, sample, n_init=self.n_init, seed=child_seed(rng)
+            engine,
+            self.n_clusters_,
+            sample,
+            n_init=self.n_init,
+            seed=child_seed(rng),
+            saved=saved,
         )
         self._centres = found.centres
         self._finish(found.labels)
         self._weigh_views(engine, drawn, scalings, spectrum.weights)
         return self
+
+    def _put_graph(
+        self, engine: Engine, drawn: Draw, scalings: tuple[Scaling, ...], seed: int
+    ) -> graph.Spectrum:
+        """The anchor graph; gives every row its F."""
+        made = graph.build_graph(
+            drawn,
+            scalings,
+            n_samples=engine.n_samples,
+            n_anchors=self.n_graph_anchors,
+            n_neighbors=self.n_neighbors,
+            seed=seed,
+        )
+        spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
+        return graph.put_basis(engine, spectrum)
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make the embedding, on other rows."""

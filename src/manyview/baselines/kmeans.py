@@ -20,6 +20,7 @@ from ..base import (
     dense_views,
     generator,
 )
+from ..checkpoint import Checkpoint
 from ..draw import draw
 from ..engine import Result, State, open_engine
 from ..errors import InputError
@@ -58,6 +59,8 @@ class ConcatKMeans(MultiViewClusterer):
         Seed of the starts.
     engine : "local", "dask" or a distributed.Client
         Where the rows are.
+    checkpoint : path, optional
+        Folder from which a stopped fit resumes.
 
     Attributes
     ----------
@@ -92,21 +95,25 @@ class ConcatKMeans(MultiViewClusterer):
         n_init: int = 10,
         random_state: Any = None,
         engine: Any = "local",
+        checkpoint: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.random_state = random_state
         self.engine = engine
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_count(self.n_init, "n_init")
         views = self._begin(X)
-        rng = generator(self.random_state)
+        saved = Checkpoint(self.checkpoint, self)
+        rng = saved.keep("rng", generator(self.random_state))
         self._dtype = views.dtype
         engine = open_engine(views, self._dtype, engine=self.engine)
         size = min(engine.n_samples, max(assign.KMEANS_SAMPLE, self.n_clusters))
         drawn = draw(engine, size, child_seed(rng))
+        saved.check_data(drawn)
         self._scalings = tuple(
             Scaling("standard", shift=m.mean, scale=m.inverse_std)
             for m in drawn.moments
@@ -114,7 +121,12 @@ class ConcatKMeans(MultiViewClusterer):
         engine.run(side_by_side_step, self._scalings, title="Standardising")
         sample = assign.pick(engine, assign.FIELD, drawn.rows)
         found = assign.kmeans(
-            engine, self.n_clusters, sample, n_init=self.n_init, seed=child_seed(rng)
+            engine,
+            self.n_clusters,
+            sample,
+            n_init=self.n_init,
+            seed=child_seed(rng),
+            saved=saved,
         )
         self.cluster_centers_: FloatArray = found.centres.points.astype(self._dtype)
         self.inertia_, self.n_iter_ = found.inertia, found.n_iter

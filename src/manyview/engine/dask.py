@@ -44,7 +44,7 @@ except ImportError as missing:
 
 PARTITION_ROWS = 65536
 FAN_IN = 8
-HELD_SHARE = 0.3  # of the workers' memory, for rows read from disk
+HELD_SHARE = 0.3  # of the workers' memory: for rows, and again for features
 LOST = (CommClosedError, asyncio.CancelledError, TimeoutError, OSError)
 
 
@@ -414,8 +414,8 @@ class DaskEngine:
         self._keep([], [])
 
     def keeps(self, bytes_per_row: float) -> bool:
-        """May a method keep this much per row between passes? Workers spill."""
-        return True
+        """May a method keep this much per row between passes, on all workers?"""
+        return self._fits(bytes_per_row)
 
     def _partition_sizes(self) -> list[int]:
         if isinstance(self.views, DaskViews):
@@ -430,7 +430,7 @@ class DaskEngine:
         if isinstance(self.views, DaskViews):
             return self._place_chunks(self.views)
         on_disk = isinstance(self.views, DiskViews)
-        if on_disk and not self._fits(self.views):
+        if on_disk and not self._fits(_row_bytes(self.views)):
             return [worker.Shelf(self.views, s.start, s.stop) for s in self._spans]
         sources = []
         for i, span in enumerate(self._spans):
@@ -454,12 +454,12 @@ class DaskEngine:
                 sources.append(delayed(worker.join_parcel)(names, *parts))
         return list(self.client.compute(sources))
 
-    def _fits(self, views: Views) -> bool:
-        """May the rows stay in the workers' memory?"""
+    def _fits(self, bytes_per_row: float) -> bool:
+        """May this much per row stay in the workers' memory?"""
         info = self.client.scheduler_info(n_workers=-1)["workers"]
-        room = sum(w["memory_limit"] or 0 for w in info.values())
-        size = sum(n * np.dtype(a.dtype).itemsize for n, a in _widths(views))
-        return bool(size * len(views) <= HELD_SHARE * room)
+        room = [w["memory_limit"] for w in info.values()]
+        unlimited = not all(room)
+        return unlimited or bytes_per_row * self.n_samples <= HELD_SHARE * sum(room)
 
     def _find_homes(self) -> None:
         """A worker for every group; one that is gone is replaced by the least busy."""
@@ -506,8 +506,9 @@ def _is_record(small: Any, field: str) -> bool:
     return hasattr(getattr(small, field), "_fields")
 
 
-def _widths(views: Views) -> list[tuple[int, Any]]:
-    return list(zip(views.n_features, views.arrays, strict=True))
+def _row_bytes(views: Views) -> int:
+    pairs = zip(views.n_features, views.arrays, strict=True)
+    return sum(n * int(np.dtype(a.dtype).itemsize) for n, a in pairs)
 
 
 def _stack(parts: Sequence[Array]) -> Array:
