@@ -211,8 +211,9 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     worth = np.maximum(gaps, LEAST_GAP)
     worth = worth / worth.sum()
     column = like(np.sqrt(worth[owner]), gram)
-    weighted = gram * column[:, None] * column[None, :]
-    values, vectors = leading(weighted, VECTORS * n_clusters)
+    gram *= column[:, None]
+    gram *= column[None, :]
+    values, vectors = leading(gram, VECTORS * n_clusters)
     values = np.sqrt(values)
     table = (root * column)[:, None] * vectors / like(values, vectors)
     return Spectrum(graph, table, values, worth)
@@ -226,7 +227,10 @@ def scaled_gram(
     each = xp.reshape(wide(weights), (-1, 1))
     degree = index_sum(each, xp.reshape(columns, (-1,)), size)[:, 0]
     root = like(np.sqrt(inverse(to_host(degree)) * share), degree)
-    return sparse_gram(columns, weights, size) * root[:, None] * root[None, :], root
+    gram = sparse_gram(columns, weights, size)
+    gram *= root[:, None]
+    gram *= root[None, :]
+    return gram, root
 
 
 def cluster_gap(gram: Array, n_clusters: int) -> float:

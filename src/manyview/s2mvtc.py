@@ -44,6 +44,7 @@ from .base import (
     child_seed,
     generator,
 )
+from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import Checkpoint
 from .draw import Draw, choose_scalings, draw
 from .engine import Engine
@@ -287,6 +288,7 @@ class S2MVTC(ReplayClusterer):
             assign="correlation",
         )
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -316,7 +318,7 @@ class S2MVTC(ReplayClusterer):
                 "them out, or choose smoothing='sequence' or 'graph+sequence'."
             )
         views = self._begin(X)
-        with progress.shown(self.verbose):
+        with progress.shown(self.verbose), passes_as_tasks(self, views):
             self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
             engine = self._open(views)
@@ -330,6 +332,7 @@ class S2MVTC(ReplayClusterer):
         m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
         drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
         saved.check_data(drawn)
+        self._check_drawn(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         seeds = [child_seed(rng) for _ in range(3)]
         setup = saved.load("setup")
@@ -372,7 +375,8 @@ class S2MVTC(ReplayClusterer):
     ) -> Setup:
         """Anchors, features and the start of the rounds."""
         anchors = choose_anchors(drawn, scalings, self.anchors, n_anchors, seeds[0])
-        keep = engine.keeps(sum(len(a) for a in anchors) * self._dtype.itemsize)
+        size = self._dtype.itemsize * sum(len(a) for a in anchors)
+        keep = engine.keeps(size, 2.0 * sum(a.shape[0] * a.shape[1] for a in anchors))
         kernels = make_kernels(engine, self.kernel, scalings, anchors, keep=keep)
         plain = Features(scalings, kernels, keep=keep)
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)

@@ -74,8 +74,8 @@ class Engine(Protocol):
     def drop(self, name: str) -> None:
         """Forget a state field."""
 
-    def keeps(self, bytes_per_row: float) -> bool:
-        """May a method keep this much per row between passes?"""
+    def keeps(self, bytes_per_row: float, remake_flops: float) -> bool:
+        """Keep this much per row between passes, or make it again in each?"""
 
 
 def open_engine(

@@ -413,7 +413,7 @@ class DaskEngine:
         self._owners.pop(name, None)
         self._keep([], [])
 
-    def keeps(self, bytes_per_row: float) -> bool:
+    def keeps(self, bytes_per_row: float, remake_flops: float) -> bool:
         """May a method keep this much per row between passes, on all workers?"""
         return self._fits(bytes_per_row)
 

@@ -21,9 +21,11 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from .. import progress
-from .._xp import Array, namespace, to_host
+from .._xp import Array, to_host
 from ..views import Block, Views
 from . import Result, Step, Totals
+from .plan import Budget, parse_memory, product_rate
+from .store import Store, unmapped
 
 BLOCK_ROWS = 2048
 
@@ -37,6 +39,8 @@ class LocalEngine:
     dtype : dtype of the blocks, float32 or float64
     block_rows : int, optional
         Rows per block. Results agree for any value up to rounding.
+    memory_limit : str, int or None
+        What the process may hold; state beyond it goes to scratch files.
     """
 
     def __init__(
@@ -47,12 +51,15 @@ class LocalEngine:
         block_rows: int | None = None,
         memory_limit: Any = None,
     ) -> None:
-        self.views = views
+        limit = parse_memory(memory_limit)
+        self.views = views if limit is None else unmapped(views)
         self.dtype = np.dtype(dtype)
         rows = block_rows or BLOCK_ROWS
         edges = [*range(0, len(views), rows), len(views)]
         self._slices = [slice(a, b) for a, b in pairwise(edges)]
-        self._state: list[dict[str, Array]] = [{} for _ in self._slices]
+        work = work_bytes(min(rows, len(views)), views.n_features, self.dtype.itemsize)
+        self._budget = Budget(limit, len(views), work)
+        self._store = Store(self._slices, self._budget)
 
     @property
     def n_samples(self) -> int:
@@ -67,7 +74,6 @@ class LocalEngine:
         notes: list[Any] = []
         with progress.task(title or step.__name__, len(self._slices)) as advance:
             for number, result in enumerate(self._results(step, small, views)):
-                self._state[number].update(result.state)
                 fold(totals, result)
                 notes.append(result.note)
                 advance()
@@ -76,10 +82,12 @@ class LocalEngine:
     def _results(self, step: Step, small: Any, views: bool) -> Iterator[Result]:
         def one(number: int) -> Result:
             block = self._block(number, views)
-            return step(block, self._state[number], small)
+            result = step(block, self._store.block(number), small)
+            self._store.update(number, result.state)
+            return Result(stats=result.stats, note=result.note)
 
         numbers = range(len(self._slices))
-        workers = min(_n_threads(), len(self._slices))
+        workers = min(n_threads(), len(self._slices))
         if workers == 1:
             yield from map(one, numbers)
             return
@@ -109,22 +117,30 @@ class LocalEngine:
 
     def put(self, name: str, values: Array) -> None:
         """Split an array with one entry per row over the blocks."""
-        for rows, state in zip(self._slices, self._state, strict=True):
-            state[name] = values[rows]
+        self._store.put(name, values)
 
     def read(self, name: str) -> Array:
         """A state field of all rows, in row order."""
-        parts = [state[name] for state in self._state]
-        return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]
+        return self._store.read(name)
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
-        for state in self._state:
-            state.pop(name, None)
+        self._store.drop(name)
 
-    def keeps(self, bytes_per_row: float) -> bool:
-        """May a method keep this much per row between passes?"""
-        return True
+    def keeps(self, bytes_per_row: float, remake_flops: float) -> bool:
+        """Keep this much per row between passes, or make it again in each?"""
+        if self._budget.limit is None:
+            return True
+        remake = remake_flops / (product_rate() * n_threads()) * self.n_samples
+        place = self._budget.place(int(bytes_per_row * self.n_samples), remake)
+        return place != "again"
+
+
+def work_bytes(n_rows: int, n_features: tuple[int, ...], itemsize: int) -> int:
+    """Memory of the blocks in progress: views, distances, features, float64 copies."""
+    widest = max(max(n_features), 1024)
+    per_row = (sum(n_features) + 3 * widest) * itemsize + 8 * widest
+    return n_rows * per_row * (n_threads() + 1)
 
 
 def fold(totals: Totals, result: Result) -> None:
@@ -140,7 +156,7 @@ def fold(totals: Totals, result: Result) -> None:
             totals[name] = host.astype(wide, copy=True)
 
 
-def _n_threads() -> int:
+def n_threads() -> int:
     """Cores this process may use, or fewer if the user says so."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
