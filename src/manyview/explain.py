@@ -192,7 +192,7 @@ def explain(
     n_clusters = int(labels.max()) + 1
     shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
     certainty = getattr(model, "certainty_", None)
-    typical, doubtful = _ends(labels, certainty, n_clusters, n_rows)
+    typical, doubtful = typical_and_doubtful(labels, certainty, n_clusters, n_rows)
     return Explanation(
         view_names=views.names,
         sizes=np.bincount(labels, minlength=n_clusters),
@@ -203,7 +203,7 @@ def explain(
         certainty=certainty,
         typical=typical,
         doubtful=doubtful,
-        effects=_effects(views, labels, n_clusters, n_features),
+        effects=feature_effects(views, labels, n_clusters, n_features),
         row_names=views.row_names,
     )
 
@@ -236,7 +236,7 @@ def _view_agreement(
     return out
 
 
-def _ends(
+def typical_and_doubtful(
     labels: Matrix, certainty: Matrix | None, n_clusters: int, n_rows: int
 ) -> tuple[list[Matrix], list[Matrix]]:
     """Rows of highest and lowest certainty of every cluster."""
@@ -271,11 +271,11 @@ def _left_out(model: MultiViewClusterer, views: Views, rows: Matrix) -> Matrix |
     return np.array(change)
 
 
-def _effects(
+def feature_effects(
     views: Views, labels: Matrix, n_clusters: int, n_features: int
 ) -> list[Effect]:
     """The features of largest effect for every cluster."""
-    sizes, means = _sizes_and_means(views, labels, n_clusters)
+    sizes, means = effect_sizes(views, labels, n_clusters)
     columns = [(v, i) for v, d in enumerate(views.n_features) for i in range(d)]
     out = []
     for j in range(n_clusters):
@@ -290,7 +290,7 @@ def _effects(
     return out
 
 
-def _sizes_and_means(
+def effect_sizes(
     views: Views, labels: Matrix, n_clusters: int
 ) -> tuple[Matrix, tuple[Matrix, Matrix]]:
     """Effect sizes (n_clusters, n_features), and the means inside and outside."""
