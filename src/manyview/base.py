@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 import warnings
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -31,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import assign
 from ._xp import to_host
+from .callbacks import CallbackSupportMixin
 from .draw import Draw
 from .engine import Engine, is_elsewhere, is_lazy, open_engine, views_elsewhere
 from .errors import (
@@ -134,6 +136,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             table = self._validate_table(X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             X = Views(table, feature_names=None if names is None else [names])
+        _refuse_split_list(X)
         views: Views = views_elsewhere(X) if is_elsewhere(X) else Views.of(X)
         if reset:
             self.n_views_ = views.n_views
@@ -232,6 +235,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class ReplayClusterer(
+    CallbackSupportMixin,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     MultiViewClusterer,
@@ -324,6 +328,16 @@ class ReplayClusterer(
             )
             self.n_clusters_ = self.choice_.settle()
 
+    def _check_drawn(self, drawn: Draw) -> None:
+        """Every view must have rows to learn it from."""
+        for v, name in enumerate(self.view_names_):
+            if drawn.view(v).shape[0] == 0:
+                count = int(drawn.moments[v].n_rows)
+                raise InputError(
+                    f"View {name!r} is missing in all rows but {count}, too few to "
+                    "learn anything from. Leave the view out."
+                )
+
     def _weigh_views(
         self,
         engine: Engine,
@@ -367,6 +381,21 @@ def _is_single_table(X: Any) -> bool:
             and (len(X[0]) == 0 or np.ndim(X[0][0]) == 0)
         )
     return isinstance(X, np.ndarray) or sp.issparse(X) or hasattr(X, "columns")
+
+
+def _refuse_split_list(X: Any) -> None:
+    """Stop a cross-validation that has taken the views of a list for its rows."""
+    frame = sys._getframe(1) if isinstance(X, (list, tuple)) else None
+    while frame is not None:
+        if frame.f_code.co_name == "_fit_and_score":
+            whole = frame.f_locals.get("X")
+            if isinstance(whole, (list, tuple)) and not _is_single_table(whole):
+                raise InputError(
+                    f"The cross-validation was given a plain list of {len(whole)} "
+                    "views and splits it as if every view were a row. Wrap the list: "
+                    "manyview.Views([...]) is split by rows."
+                )
+        frame = frame.f_back
 
 
 def dense_views(views: Views, dtype: Any = None) -> list[FloatArray]:

@@ -18,14 +18,38 @@ Listener = Callable[[str, int, int], None]
 _listener: ContextVar[Listener | None] = ContextVar("manyview_progress", default=None)
 
 
+_stop: ContextVar[bool] = ContextVar("manyview_stop", default=False)
+
+
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """Call ``listener(title, done, total)`` for every step of work inside."""
-    token = _listener.set(listener)
+    """Call ``listener(title, done, total)`` for every step of work inside.
+
+    A listener outside still hears it, too.
+    """
+    outer = _listener.get()
+
+    def both(title: str, done: int, total: int) -> None:
+        listener(title, done, total)
+        if outer is not None:
+            outer(title, done, total)
+
+    token, stop = _listener.set(both), _stop.set(False)
     try:
         yield
     finally:
         _listener.reset(token)
+        _stop.reset(stop)
+
+
+def ask_to_stop() -> None:
+    """Ask work that goes in rounds, inside this `listen`, to make this the last."""
+    _stop.set(True)
+
+
+def stop_is_asked() -> bool:
+    """Has a listener asked to stop?"""
+    return _stop.get()
 
 
 @contextmanager

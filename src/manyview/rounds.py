@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import ridge, smoothing
+from . import progress, ridge, smoothing
 from ._xp import (
     Array,
     eigh,
@@ -265,6 +265,8 @@ def run_rounds(
             fields += [f"Y{v}" for v in range(len(ridges))]
         done = Finished(*history, products, smooth)
         saved.save("rounds", done, number=t + 1, engine=engine, fields=fields)
+        if progress.stop_is_asked():
+            break
     return history
 
 

@@ -3,6 +3,7 @@
 labels.npy      cluster of every row
 labels.csv      row name and cluster, for spreadsheets
 embedding.npy   consensus embedding, where the method has one
+model.manyview  the fitted model, where a fit wrote the run
 run.json        settings, data, versions, timings and scores
 """
 

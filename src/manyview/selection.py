@@ -54,6 +54,7 @@ SMALL_GAP = 0.3
 CLEAR_GAP = 0.5
 STABLE = 0.7
 NEARLY = 0.9
+DIP = 0.1
 
 
 class Choice(NamedTuple):
@@ -213,10 +214,16 @@ def decide(
 
 
 def finest_peak(score: Matrix) -> int:
-    """Place of the last local maximum that is nearly as high as the highest."""
-    padded = np.concatenate([[-np.inf], score, [-np.inf]])
-    peak = (padded[1:-1] >= padded[:-2]) & (padded[1:-1] > padded[2:])
-    return int(np.flatnonzero(peak & (score >= NEARLY * score.max()))[-1])
+    """Place of the highest score, or of a later peak that is nearly as high.
+
+    A peak counts only if the score dips clearly before it.
+    """
+    best = int(np.argmax(score))
+    for i in range(best + 1, len(score)):
+        dip = score[i] - score[best:i].min()
+        if score[i] >= NEARLY * score.max() and dip >= DIP * score.max():
+            best = i
+    return best
 
 
 def spectral_gap(values: Matrix, k: int) -> float:
@@ -226,11 +233,14 @@ def spectral_gap(values: Matrix, k: int) -> float:
     return max(float(1.0 - gaps[1:k].mean() / max(float(gaps[k]), 1e-9)), 0.0)
 
 
+def default_candidates(n_samples: int) -> range:
+    """2 to 25, fewer on few rows."""
+    return range(2, max(2, min(CANDIDATES.stop - 1, n_samples // 4)) + 1)
+
+
 def _check_candidates(candidates: Iterable[int] | None, n_samples: int) -> list[int]:
-    if candidates is None:
-        most = max(2, min(CANDIDATES.stop - 1, n_samples // 4))
-        candidates = range(2, most + 1)
-    counts = sorted(set(candidates))
+    wanted = default_candidates(n_samples) if candidates is None else candidates
+    counts = sorted(set(wanted))
     for k in counts:
         check_count(k, "A number of clusters to try", least=2)
     if not counts or 2 * counts[-1] > n_samples:

@@ -19,6 +19,7 @@ from .base import (
     child_seed,
     generator,
 )
+from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import Checkpoint
 from .draw import Draw, choose_scalings, draw
 from .engine import Engine, Result, State
@@ -111,6 +112,7 @@ class AnchorSpectral(ReplayClusterer):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of the views; `y` is ignored."""
         for name in ("n_graph_anchors", "n_neighbors", "n_init"):
@@ -118,7 +120,7 @@ class AnchorSpectral(ReplayClusterer):
         check_choice(self.scaling, "scaling", SCALINGS)
         check_dtype(self.dtype)
         views = self._begin(X)
-        with progress.shown(self.verbose):
+        with progress.shown(self.verbose), passes_as_tasks(self, views):
             self._settle_n_clusters(views)
             self._dtype = np.dtype(self.dtype or views.dtype)
             engine = self._open(views)
@@ -130,6 +132,7 @@ class AnchorSpectral(ReplayClusterer):
         size = graph.sample_size(self.n_graph_anchors, self.n_views_)
         drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
         saved.check_data(drawn)
+        self._check_drawn(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         seed = child_seed(rng)
         spectrum = saved.load("setup")

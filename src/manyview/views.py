@@ -106,7 +106,13 @@ class Views:
     @classmethod
     def of(cls, data: Any) -> Views:
         """`data` itself if it is a `Views`, else a new one around it."""
-        return data if isinstance(data, Views) else cls(data)
+        if isinstance(data, Views):
+            return data
+        if hasattr(data, "obsm"):  # AnnData and MuData
+            from .containers import to_views
+
+            return to_views(data)
+        return cls(data)
 
     @property
     def n_views(self) -> int:
@@ -178,6 +184,23 @@ class Views:
             row_names=self.row_names,
         )
         kept.origin = self.origin
+        return kept
+
+    def filled(self, how: str = "mean", *, like: Views | None = None) -> Views:
+        """Single NaN entries replaced by the mean of their feature, in memory.
+
+        Rows of NaN stay missing. Means are those of `like`, for instance of the
+        rows a model was fitted on; default of these rows. A mean knows nothing of
+        the row: where many entries are missing, better drop the feature.
+        """
+        if how != "mean":
+            raise InputError(f"how={how!r} is unknown; the only way to fill is 'mean'.")
+        means = [_feature_means(a) for a in (like or self).arrays]
+        kept = self[:]
+        kept.arrays = tuple(
+            a if m is None else _fill(np.asarray(a), m)
+            for a, m in zip(self.arrays, means, strict=True)
+        )
         return kept
 
     def rows_with_any(self, n_rows: int = 8192) -> np.ndarray[Any, Any]:
@@ -259,7 +282,7 @@ def _parts_present(
 def _as_float(array: Array, dtype: Any) -> Array:
     """Array or CSR matrix in the floating dtype, copied only if it must be."""
     if sp.issparse(array):
-        return array.tocsr().astype(dtype, copy=False)
+        return _narrow(array.tocsr().astype(dtype, copy=False))
     if is_torch_array(array):
         import torch
 
@@ -267,6 +290,14 @@ def _as_float(array: Array, dtype: Any) -> Array:
         return array.to(wanted)
     with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
         return np.asarray(array, dtype=dtype)
+
+
+def _narrow(rows: Any) -> Any:
+    """CSR with 32-bit indices, which scikit-learn asks for, where they suffice."""
+    if rows.indices.dtype == np.int32 or max(rows.nnz, *rows.shape) >= 2**31:
+        return rows
+    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+    return sp.csr_array(parts, shape=rows.shape)
 
 
 def _find_rows(array: Array, name: str, start: int) -> Array:
@@ -292,9 +323,28 @@ def _find_rows(array: Array, name: str, start: int) -> Array:
 
 def _reject_values(name: str, row: int, seen: str) -> None:
     raise InputError(
-        f"View {name!r} holds NaN or infinity: {seen}. Fill in or remove such "
-        "values (a whole row of NaN marks a missing view)."
+        f"View {name!r} holds NaN or infinity: {seen}. Fill in or remove such values "
+        "(a whole row of NaN marks a missing view; Views(...).filled() puts the mean "
+        "of the feature in the place of single NaN entries)."
     )
+
+
+def _feature_means(array: Any) -> np.ndarray[Any, Any] | None:
+    """Means over the known entries (0 where there is none); None where all are."""
+    if sp.issparse(array) or np.dtype(str(array.dtype).removeprefix("torch.")).kind != (
+        "f"
+    ):
+        return None
+    values = np.asarray(array)
+    known = ~np.isnan(values)
+    counts = np.maximum(known.sum(axis=0), 1)
+    return np.asarray(np.where(known, values, 0.0).sum(axis=0) / counts)
+
+
+def _fill(values: np.ndarray[Any, Any], means: np.ndarray[Any, Any]) -> Any:
+    gaps = np.isnan(values)
+    some = gaps & ~gaps.all(axis=1, keepdims=True)
+    return np.where(some, means.astype(values.dtype), values) if some.any() else values
 
 
 def _blank_rows(array: Array, keep: Array) -> Array:

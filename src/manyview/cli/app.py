@@ -6,12 +6,19 @@ from typing import Annotated
 
 import typer
 
-from . import auditing, data, experiments, fitting, scoring, start
+from . import auditing, data, experiments, fitting, scoring, start, using
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {
     "Start": (start.demo,),
-    "Cluster": (fitting.fit, scoring.score, fitting.methods),
+    "Cluster": (
+        fitting.fit,
+        using.predict,
+        using.explain,
+        using.choose_k,
+        scoring.score,
+        fitting.methods,
+    ),
     "Data": (data.info, data.convert, data.datasets),
     "Experiments": (
         experiments.compare,

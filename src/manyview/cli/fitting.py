@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..progress import shown
 from . import terminal
-from .reading import Files, LabelSource, ViewNames, read_views
+from .reading import Files, Fill, LabelSource, ViewNames, read_views
 
 if TYPE_CHECKING:
     from ..base import MultiViewClusterer
     from ..run_files import Run
     from ..views import Views
 
+MODEL = "model.manyview"
+
 
 def fit(
     files: Files,
     clusters: Annotated[
-        str, typer.Option("--clusters", "-k", metavar="K", help="Number of clusters.")
+        str,
+        typer.Option(
+            "--clusters", "-k", metavar="K", help="Number of clusters, or auto."
+        ),
     ],
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the results.")
@@ -39,6 +45,7 @@ def fit(
     seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
     labels: LabelSource = None,
     view: ViewNames = None,
+    fill: Fill = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,14 +58,14 @@ def fit(
         bool, typer.Option("--force", help="Replace an earlier run in DIR.")
     ] = False,
 ) -> None:
-    """Cluster the rows of a data set and write labels, embedding and a record.
+    """Cluster the rows of a data set; write labels, embedding, model and a record.
 
     \b
     Example:
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
     """
-    from ..run_files import check_target, write_run
+    from ..run_files import check_target, writing
     from .settings import make_estimator, parse_settings, parse_value
 
     given = parse_settings(settings or [])
@@ -67,12 +74,14 @@ def fit(
     model = make_estimator(method, clusters, seed, given)
     check_target(out, force=force)
     start = time.perf_counter()
-    views = read_views(files, view, labels)
+    views = read_views(files, view, labels, fill)
     reading = time.perf_counter() - start
     run = _fit(model, views, files, reading)
-    folder = write_run(out, run, force=force)
+    with writing(out, run, force=force) as unfinished:
+        model.save(unfinished / MODEL)
+    folder = Path(out).expanduser().absolute()
     _report(run, views)
-    terminal.say_written(folder, "Labels and record")
+    terminal.say_written(folder, "Labels, model and record")
 
 
 def _fit(

@@ -33,12 +33,23 @@ LabelSource = Annotated[
         "They are used for scores only.",
     ),
 ]
+Fill = Annotated[
+    str | None,
+    typer.Option(
+        "--fill",
+        metavar="mean",
+        help="Replace single missing values by the mean of their feature.",
+    ),
+]
 
 
 def read_views(
-    files: list[str], names: list[str] | None = None, labels: str | None = None
+    files: list[str],
+    names: list[str] | None = None,
+    labels: str | None = None,
+    fill: str | None = None,
 ) -> Views:
-    """The views of one source, or of one file per view."""
+    """The views of one source, or of one file per view; holes filled if asked for."""
     from ..datasets import load
 
     source = files[0] if len(files) == 1 else files
@@ -49,7 +60,7 @@ def read_views(
             f"No labels named {labels!r} were found: it is neither a label file nor "
             "part of the data. Name another with --labels, or leave it away."
         )
-    return views
+    return views if fill is None else views.filled(fill)
 
 
 def choose_labels(labels: str | None) -> Any:
