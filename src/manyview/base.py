@@ -33,8 +33,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import assign
 from ._xp import to_host
 from .callbacks import CallbackSupportMixin
+from .costs import Cost, plan_of
 from .draw import Draw
 from .engine import Engine, is_elsewhere, is_lazy, open_engine, views_elsewhere
+from .engine.plan import Plan
 from .errors import (
     DegenerateWarning,
     InputError,
@@ -354,6 +356,14 @@ class ReplayClusterer(
         engine = open_engine(views, self._dtype, device=self.device)
         self._replay(engine)
         return engine
+
+    def plan(self, X: Any) -> Plan:
+        """What a fit would keep, spill and read, how long and how large; print it."""
+        views: Views = views_elsewhere(X) if is_elsewhere(X) else Views.of(X)
+        return plan_of(self, views)
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        raise NotImplementedError
 
     def _open(self, views: Views) -> Engine:
         """The engine that the parameters ask for."""

@@ -46,6 +46,7 @@ from .base import (
 )
 from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import Checkpoint
+from .costs import Cost, rounds_cost
 from .draw import Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
@@ -398,6 +399,9 @@ class S2MVTC(ReplayClusterer):
             graph.spread_basis(engine, spectrum)
         step = start_step if spectrum is None else graph_start_step
         engine.run(step, start, title="Start")
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        return rounds_cost(n_samples, n_features, itemsize, self)
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make B_bar, on other rows.

@@ -21,8 +21,10 @@ from .base import (
 )
 from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import Checkpoint
+from .costs import Cost, graph_cost
 from .draw import Draw, choose_scalings, draw
 from .engine import Engine, Result, State
+from .engine.plan import Need
 from .scaling import SCALINGS, Scaling, cast, unit_rows
 from .views import Block
 
@@ -174,6 +176,12 @@ class AnchorSpectral(ReplayClusterer):
         )
         spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
         return graph.put_basis(engine, spectrum)
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        n_clusters = self.n_clusters if isinstance(self.n_clusters, int) else 8
+        cost = graph_cost(n_samples, n_features, itemsize, n_clusters, self)
+        other = Need("embedding", cost.needs[0].bytes_per_row)
+        return cost._replace(needs=[*cost.needs, other])
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make the embedding, on other rows."""

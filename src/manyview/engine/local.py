@@ -73,7 +73,7 @@ class LocalEngine:
         totals: Totals = {}
         notes: list[Any] = []
         with progress.task(title or step.__name__, len(self._slices)) as advance:
-            for number, result in enumerate(self._results(step, small, views)):
+            for result in self._results(step, small, views):
                 fold(totals, result)
                 notes.append(result.note)
                 advance()

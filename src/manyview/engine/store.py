@@ -14,6 +14,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,7 +174,7 @@ class FileRows:
         self.shape, self.dtype = array.shape, array.dtype
         self._row_bytes = array.shape[1] * array.dtype.itemsize
         self._first = root.offset + array.ctypes.data - root.ctypes.data
-        self._file = open(str(array.filename), "rb", buffering=0)
+        self._file = Path(str(array.filename)).open("rb", buffering=0)
 
     def __getitem__(self, rows: Any) -> Array:
         if not isinstance(rows, slice):

@@ -1,0 +1,88 @@
+"""What the methods of passes keep per row and how much work they do.
+
+Counts for `plan`: two floating-point operations per multiply-add, the float64
+Grams at twice the price, passes of k-means at their usual number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .anchors import anchor_count
+from .draw import SAMPLED_ROWS
+from .engine.local import BLOCK_ROWS, n_threads, work_bytes
+from .engine.plan import Budget, Need, Plan, make_plan, parse_memory
+from .graph import VECTORS
+from .views import Views
+
+KMEANS_PASSES = 20
+
+
+class Cost(NamedTuple):
+    """Fields of the state, passes (and those that read the views), work."""
+
+    needs: list[Need]
+    passes: int
+    reads: int
+    flops: float
+
+
+def plan_of(model: Any, views: Views) -> Plan:
+    """The plan of a fit with the model's parameters."""
+    dtype = np.dtype(model.dtype or views.dtype)
+    rows = min(model.block_rows or BLOCK_ROWS, len(views))
+    limit = parse_memory(model.memory_limit)
+    budget = Budget(
+        limit, len(views), work_bytes(rows, views.n_features, dtype.itemsize)
+    )
+    cost = model._cost(len(views), views.n_features, dtype.itemsize)
+    return make_plan(
+        cost.needs,
+        budget,
+        block_rows=rows,
+        passes=cost.passes,
+        reads=cost.reads,
+        data_bytes=float(len(views)) * sum(views.n_features) * dtype.itemsize,
+        flops=cost.flops,
+        threads=n_threads(),
+    )
+
+
+def graph_cost(
+    n: int, n_features: tuple[int, ...], itemsize: int, n_clusters: int, model: Any
+) -> Cost:
+    """The anchor graph, its basis, and k-means on as many columns."""
+    width = VECTORS * n_clusters
+    share = model.n_graph_anchors / len(n_features)
+    seen = n if n <= SAMPLED_ROWS else n + SAMPLED_ROWS
+    flops = 2.0 * seen * sum(n_features) * share
+    flops += 2.0 * n * width * n_clusters * KMEANS_PASSES
+    needs = [Need("F", width * itemsize), Need("labels", 8.0)]
+    return Cost(needs, 6 + KMEANS_PASSES, 4, flops)
+
+
+def rounds_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -> Cost:
+    """Features, their Grams, and the rounds."""
+    n_clusters = model.n_clusters if isinstance(model.n_clusters, int) else 8
+    m = anchor_count(model.n_anchors, n, n_clusters)
+    n_views = len(n_features)
+    uses_graph = model.smoothing in ("graph", "graph+sequence")
+    k = VECTORS * n_clusters if uses_graph else model.n_components
+    once = 2.0 * m * sum(n_features)
+    gram = 2.0 * m * m * n_views
+    each_round = 4.0 * m * k * n_views
+    needs = [
+        Need("features", float(m * n_views * itemsize), once),
+        Need("B_bar", float(k * itemsize)),
+    ]
+    passes, reads = 5 + model.max_iter, 5 + model.max_iter
+    flops = n * (once + gram + each_round * (model.max_iter + 1))
+    if not uses_graph:
+        needs += [Need("F", (2.0 * model.n_low - 1) * itemsize), Need("labels", 8.0)]
+        return Cost(needs, passes + 1 + KMEANS_PASSES, reads, flops)
+    more = graph_cost(n, n_features, itemsize, n_clusters, model)
+    return Cost(
+        needs + more.needs, passes + more.passes - 2, reads + 2, flops + more.flops
+    )
