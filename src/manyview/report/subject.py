@@ -1,0 +1,282 @@
+"""What a page is about: a fitted model, or the folder of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._xp import to_host
+from ..assign import certainty as certainty_of
+from ..assign import euclidean, nearest_two
+from ..errors import FileError, InputError
+from ..run_files import plain, read_meta, versions
+from ..views import Views
+
+if TYPE_CHECKING:
+    from ..base import MultiViewClusterer
+    from ..experiments.audit import OrderAudit
+    from ..influence import Influence
+
+Matrix = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Everything known about one partition.
+
+    Attributes
+    ----------
+    source : str
+        Where the data came from.
+    labels : array (n_samples,)
+        Cluster of every row.
+    embedding : array (n_samples, n_components) or None
+    views : Views or None
+    known : array (n_samples,) or None
+        Known classes, for scores only.
+    row_names : array (n_samples,) or None
+    certainty : array (n_samples,) or None
+    influence : Influence or None
+    objective : sequence of float
+        By round; empty where the method has none.
+    reads_order : bool or None
+        Does the method look at the order of the rows?
+    audit : OrderAudit or None
+    """
+
+    source: str
+    method: str
+    labels: Matrix
+    embedding: Matrix | None
+    views: Views | None
+    known: Matrix | None
+    row_names: Matrix | None
+    certainty: Matrix | None
+    influence: Influence | None
+    objective: Sequence[float]
+    reads_order: bool | None
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    timings: Mapping[str, float]
+    audit: OrderAudit | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.labels)
+
+    @cached_property
+    def n_clusters(self) -> int:
+        """Number of clusters, empty ones below the largest number included."""
+        return int(self.labels.max()) + 1
+
+    @cached_property
+    def sizes(self) -> Matrix:
+        """Rows of every cluster."""
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+    def row_name(self, row: int) -> str:
+        """What a reader calls the row."""
+        return f"row {row}" if self.row_names is None else str(self.row_names[row])
+
+
+def of_model(
+    model: MultiViewClusterer,
+    views: Any,
+    known: Any = None,
+    *,
+    audit: OrderAudit | None = None,
+    timings: Mapping[str, float] | None = None,
+) -> Subject:
+    """The subject of a fitted model and the views it was fitted on."""
+    given = model._again(views)
+    labels = to_host(model.labels_).astype(np.intp)
+    known = _check_known(given.labels if known is None else known, len(labels))
+    embedding = getattr(model, "embedding_", None)
+    embedding = None if embedding is None else to_host(embedding)
+    _check_rows(given, labels)
+    tags = model.__sklearn_tags__().multiview
+    settings = plain(model.get_params())
+    return Subject(
+        source=given.origin or "the data",
+        method=type(model).__name__,
+        labels=labels,
+        embedding=embedding,
+        views=given,
+        known=known,
+        row_names=given.row_names,
+        certainty=getattr(model, "certainty_", _certainty(embedding, labels)),
+        influence=_influence_of(model, given, labels),
+        objective=_rounds(getattr(model, "objective_", ())),
+        reads_order=tags.order_dependent
+        or "sequence" in str(settings.get("smoothing")),
+        settings=settings,
+        versions=versions(),
+        timings=dict(timings or {}),
+        audit=audit,
+    )
+
+
+def of_run(
+    folder: str | os.PathLike[str],
+    views: Views | None = None,
+    *,
+    audit: OrderAudit | None = None,
+) -> Subject:
+    """The subject of a run's folder, with the views it clustered where at hand."""
+    meta, place = read_meta(folder), Path(folder)
+    labels = _read(place / "labels.npy").astype(np.intp)
+    there = (place / "embedding.npy").is_file()
+    embedding = _read(place / "embedding.npy") if there else None
+    if views is not None:
+        _check_rows(views, labels)
+    settings, data = meta.get("settings") or {}, meta.get("data") or {}
+    return Subject(
+        source=str(data.get("origin") or Path(folder).name),
+        method=str(meta.get("method")),
+        labels=labels,
+        embedding=embedding,
+        views=views,
+        known=None if views is None else _check_known(views.labels, len(labels)),
+        row_names=_names_of_run(place, len(labels)),
+        certainty=_certainty(embedding, labels),
+        influence=_influence_of_run(meta, views, labels),
+        objective=_rounds(meta.get("objective", ())),
+        reads_order=_reads_order(str(meta.get("method")), settings),
+        settings=settings,
+        versions=meta.get("versions") or {},
+        timings=meta.get("timings") or {},
+        audit=audit,
+    )
+
+
+def cluster_means(embedding: Matrix, labels: Matrix) -> Matrix:
+    """The mean row (n_clusters, n_components) of every cluster; NaN for empty ones."""
+    counts = np.bincount(labels).astype(np.float64)
+    sums = np.zeros((counts.size, embedding.shape[1]))
+    np.add.at(sums, labels, np.asarray(embedding, dtype=np.float64))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / counts[:, None])
+
+
+def second_choice(subject: Subject, rows: Matrix) -> list[int | None]:
+    """The nearest cluster that a row is not in, in the embedding."""
+    if subject.embedding is None or subject.n_clusters < 2:
+        return [None] * len(rows)
+    means = cluster_means(subject.embedding, subject.labels)
+    full = np.flatnonzero(subject.sizes)
+    if full.size < 2:
+        return [None] * len(rows)
+    own = np.asarray(subject.embedding[rows], dtype=np.float64)
+    two = full[nearest_two(own, means[full])[1]]
+    first = two[:, 0] == subject.labels[rows]
+    return [int(j) for j in np.where(first, two[:, 1], two[:, 0])]
+
+
+def _certainty(embedding: Matrix | None, labels: Matrix) -> Matrix | None:
+    """As a k-means of the embedding would have it, for want of the fit's own."""
+    if embedding is None:
+        return None
+    means = cluster_means(embedding, labels)
+    return certainty_of(embedding, euclidean(means[np.isfinite(means).all(axis=1)]))
+
+
+def _influence_of(
+    model: MultiViewClusterer, views: Views, labels: Matrix
+) -> Influence | None:
+    from ..influence import Influence
+
+    if hasattr(model, "view_influence_"):
+        return Influence(model.view_influence_, model.cluster_influence_)
+    return _measure(views, labels)
+
+
+def _influence_of_run(
+    meta: Mapping[str, Any], views: Views | None, labels: Matrix
+) -> Influence | None:
+    from ..influence import Influence
+
+    known = meta.get("influence")
+    if known:
+        shares = np.array(known["overall"]), np.array(known["by_cluster"])
+        return Influence(*shares)
+    return None if views is None else _measure(views, labels)
+
+
+def _measure(views: Views, labels: Matrix) -> Influence:
+    """Influence from the labels alone, all views of equal weight."""
+    from ..draw import choose_scalings, draw
+    from ..engine import open_engine
+    from ..influence import ROWS, measure_influence
+
+    n_clusters = int(labels.max()) + 1
+    drawn = draw(open_engine(views, views.dtype), min(ROWS, len(views)), 0)
+    scalings = choose_scalings(drawn, "auto", n_clusters)
+    own, weights = labels[drawn.rows], np.ones(views.n_views)
+    return measure_influence(drawn.block, scalings, own, weights, n_clusters)
+
+
+def _rounds(objective: Any) -> list[float]:
+    """The objective by round; empty where it is no list of numbers."""
+    try:
+        values = np.asarray(objective, dtype=np.float64)
+    except (TypeError, ValueError):
+        return []
+    finite = values.ndim == 1 and bool(np.isfinite(values).all())
+    return [float(v) for v in values] if finite else []
+
+
+def _reads_order(method: str, settings: Mapping[str, Any]) -> bool | None:
+    from ..methods import all_methods
+
+    tags = {m.name: m.tags for m in all_methods()}.get(method)
+    smooths = "sequence" in str(settings.get("smoothing"))
+    return smooths or (None if tags is None else tags.order_dependent)
+
+
+def _check_rows(views: Views, labels: Matrix) -> None:
+    if len(views) != len(labels):
+        raise InputError(
+            f"The clusters are of {len(labels)} rows; {len(views)} were given. Give "
+            "the views that were clustered."
+        )
+
+
+def _check_known(known: Any, n_samples: int) -> Matrix | None:
+    if known is None:
+        return None
+    array = np.asarray(known)
+    if array.shape != (n_samples,):
+        raise InputError(
+            f"labels must have one entry per row ({n_samples}); their shape is "
+            f"{array.shape}."
+        )
+    return array
+
+
+def _read(path: Path) -> Matrix:
+    try:
+        return np.asarray(np.load(path, allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"{path} could not be read: {error}. Run manyview fit again."
+        ) from error
+
+
+def _names_of_run(folder: Path, n_samples: int) -> Matrix | None:
+    """Names from ``labels.csv``; None where they are the row numbers."""
+    import csv
+
+    try:
+        with (folder / "labels.csv").open(encoding="utf-8", newline="") as file:
+            names = [row[0] for row in csv.reader(file)][1:]
+    except (OSError, IndexError):
+        return None
+    counted = names == [str(i) for i in range(len(names))]
+    return None if counted or len(names) != n_samples else np.array(names, dtype=object)

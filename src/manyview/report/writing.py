@@ -1,0 +1,120 @@
+"""Put a page together and write it, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DependencyError, FileError
+from ..experiments.table import write_text
+from . import sections
+from .page_data import Maps, page_data
+from .style import asset, json_element, page
+from .subject import Subject, of_model, of_run
+
+if TYPE_CHECKING:
+    from ..base import MultiViewClusterer
+    from ..experiments.audit import OrderAudit
+    from ..views import Views
+
+INSTALL = "pip install 'manyview[report]'"
+
+
+def write_report(
+    model: MultiViewClusterer,
+    path: str | os.PathLike[str],
+    views: Any,
+    labels: Any = None,
+    *,
+    audit: OrderAudit | None = None,
+    timings: Mapping[str, float] | None = None,
+    layout: str = "auto",
+) -> Path:
+    """Write one self-contained page about a fitted model; its path.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    path : path
+        The HTML file; an existing one is replaced.
+    views : the views it was fitted on
+    labels : array (n_samples,), optional
+        Known classes to compare with; default those of the views.
+    audit : OrderAudit, optional
+        What `manyview.audit_order` found.
+    timings : mapping of str to float, optional
+        Seconds of the steps that led to the model.
+    layout : {"auto", "tsne", "pca"}
+        How rows are laid out in the plane; see `manyview.plot.flatten`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from manyview import S2MVTC
+    >>> from manyview.datasets import make_views
+    >>> views = make_views(60, (4, 4), 3, random_state=0)
+    >>> model = S2MVTC(3, random_state=0).fit(views)
+    >>> path = model.report(tempfile.mkdtemp() + "/report.html", views, layout="pca")
+    >>> path.name
+    'report.html'
+    """
+    script = plotly_script()
+    subject = of_model(model, views, labels, audit=audit, timings=timings)
+    return _write(Path(path), render(subject, script, layout=layout))
+
+
+def write_run_report(
+    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    views: Views | None = None,
+    *,
+    audit: OrderAudit | None = None,
+    layout: str = "auto",
+) -> Path:
+    """Write the page of a run that ``manyview fit`` left in a folder; its path.
+
+    Without the views, the page does without maps of the views, features and
+    known classes.
+    """
+    script = plotly_script()
+    subject = of_run(folder, views, audit=audit)
+    return _write(Path(path), render(subject, script, layout=layout))
+
+
+def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
+    """The page as text; `script` is plotly's."""
+    start = time.perf_counter()
+    maps = Maps(subject, layout)
+    drawn = time.perf_counter() - start
+    data = page_data(subject, maps)
+    body = sections.body(subject, maps, data, {"maps of this page": drawn})
+    scripts = (
+        json_element("report-data", data)
+        + f"<script>{script}</script>\n<script>\n{asset('report.js')}</script>\n"
+    )
+    return page(f"Clusters of {subject.source}", body, scripts=scripts)
+
+
+def plotly_script() -> str:
+    """plotly's JavaScript, as its Python package carries it."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise DependencyError(
+            f"Reports need plotly, which is not installed. Install it: {INSTALL}."
+        ) from error
+    return str(get_plotlyjs()).replace("</script", "<\\/script")
+
+
+def _write(path: Path, text: str) -> Path:
+    target = path.expanduser()
+    try:
+        write_text(target, text)
+    except OSError as error:
+        raise FileError(
+            f"{path} could not be written: {error.strerror}. Choose another place."
+        ) from error
+    return target
