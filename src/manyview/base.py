@@ -70,7 +70,7 @@ class MultiviewTags:
 class ManyviewTags(Tags):  # type: ignore[misc]
     """scikit-learn's tags and ours."""
 
-    multiview: MultiviewTags | None = None
+    multiview: MultiviewTags = field(default_factory=MultiviewTags)
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -261,15 +261,20 @@ class ReplayClusterer(
     def predict(self, X: Any) -> IntArray:
         """Cluster of every row of new views, row by row."""
         views = self._again(X)
+        self._warn_of_new_rows()
         found: IntArray = views.each(self._light()._labels_of, np.intp, None)
         return found
 
     def transform(self, X: Any) -> FloatArray:
         """Consensus embedding of every row of new views, row by row."""
         views = self._again(X)
+        self._warn_of_new_rows()
         width = self._n_features_out
         values = views.each(self._light()._embedding_of, self._dtype, width)
         return self._named_rows(values, views)
+
+    def _warn_of_new_rows(self) -> None:
+        """Nothing to say of a method whose passes know no order."""
 
     def _labels_of(self, views: Views) -> IntArray:
         engine = self._embed(views)
