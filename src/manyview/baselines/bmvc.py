@@ -34,12 +34,12 @@ class BMVC(MultiViewClusterer):
     Every view becomes centred RBF features Φ_v (n_samples, m) of its distances to m
     drawn rows. They are projected by U_v (m, L) towards common codes
     B ∈ {-1, 1} (n_samples, L), which are clustered by binary centroids
-    C ∈ {-1, 1} (c, L) with labels G:
+    C ∈ {-1, 1} (c, L) with labels G::
 
         min  Σ_v a_v^r ( ‖B - Φ_vU_v‖² + β ‖U_v‖² - γ ‖Φ_vU_v‖² ) + λ ‖B - GC‖²
         s.t. Σ_v a_v = 1, bits of every centroid balanced (weight ρ).
 
-    One iteration, h_v being the bracket:
+    One iteration, h_v being the bracket::
 
         U_v = ((1-γ) Φ_v'Φ_v + β I)⁻¹ Φ_v'B,
         B = sign( Σ_v a_v^r Φ_vU_v + λ GC ),

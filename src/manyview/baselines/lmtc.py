@@ -72,7 +72,7 @@ class LMTC(MultiViewClusterer):
     embedding_ : array (n_samples, n_views * k)
         The unit rows that k-means saw.
     residuals_ : list of float
-        Largest entry of |H - G| after every iteration.
+        Largest entry of ``|H - G|`` after every iteration.
     n_iter_ : int
         Number of iterations.
 

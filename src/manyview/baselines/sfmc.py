@@ -33,7 +33,7 @@ class SFMC(MultiViewClusterer):
 
     Every view gives a row-stochastic graph ``B_v`` (n_samples, n_anchors) to
     anchors that all views share; view weights ``a`` and a joint graph ``P``
-    solve
+    solve::
 
         min_{a, P}  || Σ_v a_v B_v - P ||_F²
         s.t.  a >= 0, Σ a_v = 1;  P >= 0, P 1 = 1;
