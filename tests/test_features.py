@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from manyview.anchors import features, make_kernels
+from manyview.draw import SAMPLED, draw_rows
 from manyview.engine import Result, open_engine
 from manyview.features import Features, block_features, fit_features, masked
+from manyview.ridge import centred_products, solve
 from manyview.rounds import Start, start_step
 from manyview.scaling import make_scaling, measure
 from manyview.views import Views
@@ -56,7 +58,7 @@ def test_features_made_again_equal_the_kept_ones(lam, started):
     for keep in (True, False):
         engine, small, _ = opened(keep, block_rows=20)
         fitted, ridges = fit_features(engine, small, lam, 0.1)
-        assert (fitted.reduces[0] is not None) == (lam == 20.0)
+        assert (fitted.reduces[0] is not None) == (keep and lam == 20.0)
         if started:
             zeros = tuple(np.zeros((r.mean.size, 2)) for r in ridges)
             engine.run(start_step, Start(fitted, zeros, (np.zeros(2),) * 2))
@@ -64,8 +66,26 @@ def test_features_made_again_equal_the_kept_ones(lam, started):
         def gather(block, state, small):
             return Result(note=block_features(block, state, small, 1))
 
-        found[keep] = np.concatenate(engine.run(gather, fitted)[1])
-    np.testing.assert_allclose(found[True], found[False], atol=1e-12)
+        phi = np.concatenate(engine.run(gather, fitted)[1])
+        B = np.random.default_rng(1).normal(size=(50, 2))
+        products = centred_products(ridges[1], phi.T @ B, B.sum(axis=0))
+        found[keep] = (phi - ridges[1].mean) @ solve(ridges[1], products)
+    np.testing.assert_allclose(found[True], found[False], atol=1e-10)
+
+
+def test_grams_of_a_sample_are_scaled_up_to_all_rows(monkeypatch):
+    monkeypatch.setattr("manyview.draw.SAMPLED_ROWS", 30)
+    for keep in (True, False):
+        engine, small, views = opened(keep, block_rows=20)
+        draw_rows(engine, measure(engine), 10, 0)
+        chosen = engine.read(SAMPLED)
+        assert 10 < chosen.sum() < 50
+        fitted, ridges = fit_features(engine, small._replace(sampled=True), None, 0.0)
+        phi = phi_of(small, views, 0)[chosen]
+        away = phi - phi.mean(axis=0)
+        expected = away.T @ away * (50 / chosen.sum())
+        np.testing.assert_allclose(ridges[0].gram, expected, atol=1e-10)
+        np.testing.assert_allclose(fitted.means[0], phi.mean(axis=0))
 
 
 def test_masked_rows_are_zero_and_others_untouched(xp):

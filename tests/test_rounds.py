@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from manyview import features as kept_features
-from manyview.rounds import objective, principal_directions, view_counts
+from manyview.rounds import Weights, objective, principal_directions, view_counts
 from manyview.s2mvtc import S2MVTC
 from manyview.views import Block
 
@@ -39,7 +39,10 @@ def test_signs_of_principal_directions_come_from_the_seed_only():
 def test_view_counts():
     present = np.array([[True, False], [True, True]])
     block = Block(0, (), present)
-    assert view_counts(block, np.ones((2, 3))).tolist() == [[1.0], [2.0]]
+    found = view_counts(block, np.ones((2, 3)), (0.5, 1.5))
+    assert found.tolist() == [[0.5], [2.0]]
+    everywhere = Block(0, (), np.ones((5, 2), dtype=bool))
+    assert view_counts(everywhere, np.ones((5, 3)), (0.5, 1.5)).tolist() == [[2.0]]
 
 
 def test_objective_from_small_matrices_equals_the_one_from_all_rows():
@@ -55,7 +58,8 @@ def test_objective_from_small_matrices_equals_the_one_from_all_rows():
         "apart": (B_bar**2 - 2 * B_bar * B).sum(),
     }
     energy = [float(((F.T @ B) ** 2).sum())]
-    found = objective(total, [U], [Phi.T @ old], [Phi.T @ B], energy, a, beta)
+    weights = Weights(beta, 1.0, True, True, (1.0,))
+    found = objective(total, [U], [Phi.T @ old], [Phi.T @ B], energy, a, weights)
     parts = ((1, B - Phi @ U), (lam, U), (beta, B_bar - B), (a, B - Y))
     expected = 0.5 * sum(weight * (x**2).sum() for weight, x in parts)
     assert found == pytest.approx(expected)

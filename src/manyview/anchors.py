@@ -175,6 +175,7 @@ def make_kernels(
     anchors: tuple[Matrix, ...],
     *,
     keep: bool = False,
+    drawn: Draw | None = None,
 ) -> tuple[Kernel, ...]:
     """Anchors with the width of their features (none for the linear kernel).
 
@@ -183,12 +184,16 @@ def make_kernels(
     Rows that are anchors themselves have distance 0 and count, as the authors
     do it, unless they are the majority: then only the others count. Where every
     row is an anchor, the anchors' distances to each other stand in. With `keep`
-    the distances stay in the state, for the features to be made of.
+    the distances stay in the state, for the features to be made of. With `drawn`
+    the mean is that of the drawn rows, without a pass.
     """
     if name == "linear":
         return tuple(Kernel(name, a, 0.0) for a in anchors)
-    small = WidthSmall(scalings, anchors, keep)
-    total, _ = engine.run(width_step, small, title="Measuring kernel widths")
+    small = WidthSmall(scalings, anchors, keep and drawn is None)
+    if drawn is None:
+        total, _ = engine.run(width_step, small, title="Measuring kernel widths")
+    else:
+        total = dict(width_step(drawn.block, {}, small).stats)
     kernels = []
     for v, a in enumerate(anchors):
         distance, rows, away = to_host(total[f"nearest{v}"])

@@ -13,6 +13,7 @@ import numpy as np
 from . import ridge
 from ._xp import Array, like, namespace, to_host, wide_sum
 from .anchors import Kernel, features, from_distances
+from .draw import SAMPLED
 from .engine import Engine, Result, State
 from .scaling import Scaling, cast
 from .views import Block
@@ -30,6 +31,7 @@ class Features(NamedTuple):
     means: tuple[Matrix, ...] = ()
     reduces: tuple[Matrix | None, ...] = ()
     keep: bool = True
+    sampled: bool = False
 
 
 def fit_features(
@@ -38,39 +40,63 @@ def fit_features(
     """One pass for the Grams; then a ridge per view and the kept features.
 
     Without `lam` the ridge weight is `LAM_SHARE` of the mean eigenvalue of each
-    view's Gram, so that neither the number of rows nor of anchors changes it.
+    view's Gram, so that neither the number of rows nor of anchors changes it;
+    with `plain.sampled` the Grams are those of a sample of the rows, scaled up.
     """
     total, _ = engine.run(gram_step, plain, title="Anchor features")
     ridges, means = [], []
     for v in range(len(plain.kernels)):
         count, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
         gram = ridge.centred_gram(total[f"gram{v}"], sums, count)
+        if plain.sampled:
+            gram = gram * (float(total[f"all{v}"]) / max(count, 1.0))
         means.append(sums / max(count, 1.0))
         mean_value = float(gram.diagonal().sum()) / len(gram)
         own = LAM_SHARE * mean_value if lam is None else lam
-        ridges.append(ridge.factor_gram(gram, means[v], own, rank_tol))
+        made = ridge.factor_gram(gram, means[v], own, rank_tol, reduces=plain.keep)
+        ridges.append(made)
     reduces = tuple(r.reduce for r in ridges)
     return plain._replace(means=tuple(means), reduces=reduces), tuple(ridges)
 
 
 def gram_step(block: Block, state: State, small: Features) -> Result:
-    """Phi of every view; its Gram, column sums and number of rows."""
+    """Phi of every view; Gram, column sums and number of (sampled) rows."""
     kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
+    rows = None
+    if small.sampled:
+        rows = namespace(state[SAMPLED]).nonzero(state[SAMPLED])[0]
     for v, x in enumerate(block.views):
-        there = block.present[:, v]
-        if f"D{v}" in state:
-            d = state[f"D{v}"]
-            phi, kept[f"D{v}"] = from_distances(d, small.kernels[v]), d[:, :0]
+        there = to_host(block.present[:, v])
+        stats[f"all{v}"] = _count(there)
+        chosen = there if rows is None else there[to_host(rows)]
+        if rows is not None and not small.keep:
+            phi = features(x[rows], small.scalings[v], small.kernels[v])
+            phi = masked(phi, chosen)
         else:
-            phi = features(x, small.scalings[v], small.kernels[v])
-        phi = masked(phi, there)
-        if small.keep:
-            kept[f"Phi{v}"] = phi
+            phi = masked(_first_features(x, state, kept, small, v), there)
+            if small.keep:
+                kept[f"Phi{v}"] = phi
+            phi = phi if rows is None else phi[rows]
         stats[f"gram{v}"] = ridge.block_gram(phi)
         stats[f"sum{v}"] = wide_sum(phi, axis=0)
-        stats[f"rows{v}"] = np.asarray(float(np.count_nonzero(to_host(there))))
+        stats[f"rows{v}"] = _count(chosen)
     return Result(state=kept, stats=stats)
+
+
+def _first_features(
+    x: Array, state: State, kept: dict[str, Array], small: Features, v: int
+) -> Array:
+    """Phi from the distances of the width pass, which go, or from the views."""
+    d = state.get(f"D{v}")
+    if d is None:
+        return features(x, small.scalings[v], small.kernels[v])
+    kept[f"D{v}"] = d[:, :0]
+    return from_distances(d, small.kernels[v])
+
+
+def _count(there: Matrix) -> Matrix:
+    return np.asarray(float(np.count_nonzero(there)))
 
 
 def block_features(block: Block, state: State, small: Features, v: int) -> Array:

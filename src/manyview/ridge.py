@@ -68,12 +68,15 @@ def centred_gram(total: Array, sums: Array, count: float) -> Array:
     return full - sums[:, None] * (sums / max(count, 1.0))[None, :]
 
 
-def factor_gram(gram: Array, mean: Array, lam: float, rank_tol: float) -> Ridge:
+def factor_gram(
+    gram: Array, mean: Array, lam: float, rank_tol: float, *, reduces: bool = True
+) -> Ridge:
     """Choose between Psi (few directions matter) and Phi with its full factor.
 
     A direction of eigenvalue s may go only where its shrinkage s/(s+lam) is
     below `rank_tol`, or s is rounding: a cut relative to the largest s alone
-    changes the labels. More than half of the directions left: keep Phi.
+    changes the labels. More than half of the directions left: keep Phi. Without
+    `reduces` Phi is kept as well, with the factor of the directions that remain.
     """
     if rank_tol == 0:
         factor = _inverse_by_cholesky(gram, lam)
@@ -87,6 +90,8 @@ def factor_gram(gram: Array, mean: Array, lam: float, rank_tol: float) -> Ridge:
     if rank_tol > 0 and 2 * int(keep.sum()) <= len(values):
         s = values[keep]
         reduce = vectors[:, keep] / s**0.5
+        if not reduces:
+            return Ridge(None, (reduce * (s / (s + lam))) @ reduce.T, mean, gram)
         return Ridge(reduce, s / (s + lam), xp.zeros_like(s), gram)
     one = xp.ones_like(values)
     shrunk = xp.where(real, one / xp.where(real, values + lam, one), 0.0 * one)

@@ -32,6 +32,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from . import assign, graph, progress, smoothing
+from ._xp import to_host
 from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
 from .base import (
     ManyviewTags,
@@ -47,11 +48,11 @@ from .base import (
 from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import Checkpoint
 from .costs import Cost, rounds_cost
-from .draw import Draw, choose_scalings, draw
+from .draw import SAMPLED_ROWS, Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
 from .features import Features, fit_features
-from .order import order_report, warn_of_order
+from .order import order_report, warn_of_new_rows, warn_of_order
 from .ridge import Ridge
 from .rounds import (
     PRINCIPAL_ROWS,
@@ -361,7 +362,7 @@ class S2MVTC(ReplayClusterer):
         self._cluster(engine, drawn, seeds[2], saved)
         if sequence is not None:
             self.order_report_ = order_report(
-                np.asarray(self.labels_), sequence, self.n_clusters_
+                to_host(self.labels_), sequence, self.n_clusters_
             )
             warn_of_order(self.order_report_)
         return self
@@ -378,8 +379,13 @@ class S2MVTC(ReplayClusterer):
         anchors = choose_anchors(drawn, scalings, self.anchors, n_anchors, seeds[0])
         size = self._dtype.itemsize * sum(len(a) for a in anchors)
         keep = engine.keeps(size, 2.0 * sum(a.shape[0] * a.shape[1] for a in anchors))
-        kernels = make_kernels(engine, self.kernel, scalings, anchors, keep=keep)
-        plain = Features(scalings, kernels, keep=keep)
+        # A ridge weight that follows the Gram's size needs no exact Gram.
+        rough = self.lam is None and engine.n_samples > SAMPLED_ROWS
+        some = drawn if rough else None
+        kernels = make_kernels(
+            engine, self.kernel, scalings, anchors, keep=keep, drawn=some
+        )
+        plain = Features(scalings, kernels, keep=keep, sampled=rough)
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
         if self._uses_graph():
             spectrum = self._put_graph(engine, drawn, scalings, seeds[1])
@@ -415,6 +421,10 @@ class S2MVTC(ReplayClusterer):
         for t, small in enumerate(rounds):
             plain = small._replace(keep=False, trace=None)
             engine.run(round_step, plain, title=f"Round {t + 1}")
+
+    def _warn_of_new_rows(self) -> None:
+        if self.smoothing in ("sequence", "graph+sequence"):
+            warn_of_new_rows(self)
 
     def _sample_size(self, n_anchors: int, n_samples: int) -> int:
         """Rows drawn once by content, for anchors, the start and the k-means starts."""
