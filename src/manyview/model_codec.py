@@ -32,6 +32,7 @@ RECORDS = {
     "Graph": "graph",
     "GraphStart": "rounds",
     "Kernel": "anchors",
+    "OrderReport": "order",
     "Passes": "s2mvtc",
     "Piece": "graph",
     "Ridge": "ridge",
@@ -63,6 +64,8 @@ class Encoder:
             return {"float": repr(float(value))}
         if isinstance(value, np.generic):
             return {"scalar": self._array(np.asarray(value), name, value)}
+        if isinstance(value, type) and issubclass(value, np.generic):
+            return {"dtype": np.dtype(value).str}
         if isinstance(value, np.dtype):
             return {"dtype": value.str}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -80,8 +83,6 @@ class Encoder:
             return {"names": value.tolist()}
         if is_array_api_obj(value):
             return {"array": self._array(to_host(value), name, value)}
-        if isinstance(value, type) and issubclass(value, np.generic):
-            return {"dtype": np.dtype(value).str}
         raise _unsaveable(name, value)
 
     def _array(self, host: Matrix, name: str, value: Any) -> int:

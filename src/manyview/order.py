@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -65,3 +66,19 @@ def order_report(labels: Matrix, sequence: Sequence, n_clusters: int) -> OrderRe
 def warn_of_order(report: OrderReport) -> None:
     """Name the risk of an order-dependent result, once per fit."""
     warnings.warn(report.sentence, OrderWarning, stacklevel=5)
+
+
+def warn_of_new_rows(model: object) -> None:
+    """Say, once per model, that new rows are placed without the sequence."""
+    if model not in _told:
+        _told.add(model)
+        warnings.warn(
+            "New rows have no place in the order the model was fitted along: the "
+            "smoothing along the rows is left out for them, and rows of the fit may "
+            "get other labels than in labels_. Use smoothing='graph' for new rows.",
+            OrderWarning,
+            stacklevel=4,
+        )
+
+
+_told: WeakSet[object] = WeakSet()

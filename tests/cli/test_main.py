@@ -10,7 +10,9 @@ from manyview.baselines import ConcatKMeans
 from manyview.cli.app import PANELS
 from manyview.errors import DegenerateWarning
 
-COMMANDS = [command.__name__ for panel in PANELS.values() for command in panel]
+COMMANDS = [
+    command.__name__.replace("_", "-") for panel in PANELS.values() for command in panel
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

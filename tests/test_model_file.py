@@ -1,0 +1,301 @@
+"""Model files: whole state back, nothing hostile in."""
+
+import hashlib
+import io
+import json
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import manyview
+from manyview import S2MVTC, AnchorSpectral, model_file
+from manyview.checks import example
+from manyview.errors import FileError, InputTypeError, NotFittedError, ResourceError
+from manyview.methods import all_methods
+from manyview.model_codec import RECORDS, Encoder, decode
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return AnchorSpectral(3, random_state=0).fit(example())
+
+
+@pytest.fixture
+def saved(fitted, tmp_path):
+    return fitted.save(tmp_path / "three.manyview")
+
+
+def sealed(parts, tmp_path, *, compression=zipfile.ZIP_STORED):
+    """A file with a valid checksum around whatever entries are given."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        for name, content in parts:
+            archive.writestr(name, content)
+        archive.comment = model_file.COMMENT + b"0" * model_file.DIGEST_BYTES
+    body = out.getvalue()[: -model_file.DIGEST_BYTES]
+    path = tmp_path / "hostile.manyview"
+    path.write_bytes(body + hashlib.sha256(body).hexdigest().encode())
+    return path
+
+
+def parts_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return [(name, archive.read(name)) for name in archive.namelist()]
+
+
+def npy(array, **options):
+    out = io.BytesIO()
+    np.save(out, array, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("method", all_methods(), ids=lambda m: m.name)
+def test_every_method_comes_back_whole(method, tmp_path):
+    views = example()
+    model = method.estimator(n_clusters=3, random_state=0).fit(views)
+    again = manyview.load(model.save(tmp_path / "m.manyview"))
+    assert type(again) is type(model)
+    assert again.get_params() == model.get_params()
+    assert np.array_equal(again.labels_, model.labels_)
+    assert set(vars(again)) == set(vars(model))
+    if hasattr(model, "predict"):
+        assert np.array_equal(again.predict(views), model.predict(views))
+    if hasattr(model, "transform"):
+        assert np.array_equal(again.transform(views), model.transform(views))
+
+
+@pytest.mark.filterwarnings("ignore::manyview.errors.OrderWarning")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"smoothing": None},
+        {"smoothing": None, "kernel": "linear", "assign": "correlation"},
+        {"scaling": "root"},
+        {"smoothing": "sequence", "n_low": 4},
+        {"smoothing": "graph+sequence", "n_low": 4},
+        {"random_state": np.random.default_rng(4)},
+        {"anchors": [np.eye(4), np.eye(6), np.eye(3)], "dtype": np.float32},
+    ],
+)
+def test_every_setting_comes_back(options, tmp_path):
+    views = [np.abs(x) for x in example()]
+    model = S2MVTC(3, **{"random_state": 0, **options}).fit(views)
+    again = manyview.load(model.save(tmp_path / "m.manyview"))
+    assert np.array_equal(again.predict(views), model.predict(views))
+    assert np.array_equal(again.certainty_, model.certainty_)
+
+
+def test_another_process_predicts_the_same(fitted, saved, tmp_path):
+    views = example()
+    np.savez(tmp_path / "views.npz", *views)
+    code = (
+        "import sys, numpy as np, manyview\n"
+        "views = list(np.load(sys.argv[2]).values())\n"
+        "print(manyview.load(sys.argv[1]).predict(views).tolist())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(saved), str(tmp_path / "views.npz")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(run.stdout) == fitted.predict(views).tolist()
+
+
+def test_feature_names_of_a_table_come_back(tmp_path):
+    table = pd.DataFrame(example()[0], columns=list("abcd"))
+    model = AnchorSpectral(3, random_state=0).fit(table)
+    again = manyview.load(model.save(tmp_path / "m.manyview"))
+    assert again.feature_names_in_.tolist() == list("abcd")
+    assert np.array_equal(again.predict(table), model.labels_)
+
+
+def test_where_it_ran_is_not_saved(tmp_path):
+    model = AnchorSpectral(3, random_state=0, verbose=True).fit(example())
+    path = model.save(tmp_path / "m.manyview")
+    assert manyview.load(path).verbose is False
+    assert manyview.load(path, verbose=True).verbose is True
+
+
+def test_shared_arrays_are_stored_once(tmp_path):
+    encoder = Encoder()
+    array = np.arange(4.0)
+    coded = encoder.encode([array, (array,)], "x")
+    assert len(encoder.arrays) == 1
+    first, (second,) = decode(coded, encoder.arrays)
+    assert first is second
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, 3, -1.5, float("inf"), "ä", [1, "a"], (1, (2,)), {"a": [None]},
+        np.float32(1.5), np.dtype("float32"), 2**80,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_plain_values_come_back(value):
+    encoder = Encoder()
+    text = json.dumps(encoder.encode(value, "x"), allow_nan=False)
+    back = decode(json.loads(text), encoder.arrays)
+    assert type(back) is type(value) and back == value
+
+
+def test_the_records_of_the_table_exist():
+    for name, home in RECORDS.items():
+        module = __import__(f"manyview.{home}", fromlist=[name])
+        assert hasattr(getattr(module, name), "_fields")
+
+
+@pytest.mark.parametrize("value", [object(), len, {1: 2}, np.array([object()]), {3}])
+def test_other_values_are_refused_when_saving(value, tmp_path):
+    model = AnchorSpectral(3, random_state=0).fit(example())
+    model.note_ = value
+    with pytest.raises(InputTypeError, match="cannot be saved"):
+        model.save(tmp_path / "m.manyview")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_foreign_estimator_or_an_unfitted_one_is_refused(tmp_path):
+    class Mine(AnchorSpectral):
+        pass
+
+    with pytest.raises(InputTypeError, match="no method of this package"):
+        Mine(3, random_state=0).fit(example()).save(tmp_path / "m.manyview")
+    with pytest.raises(NotFittedError):
+        AnchorSpectral(3).save(tmp_path / "m.manyview")
+
+
+def test_a_folder_that_is_not_there_gets_a_sentence(fitted, tmp_path):
+    with pytest.raises(FileError, match="not written"):
+        fitted.save(tmp_path / "nowhere" / "m.manyview")
+    with pytest.raises(FileError, match="could not be read"):
+        manyview.load(tmp_path / "nothing.manyview")
+
+
+def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def fail(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array", fail)
+    with pytest.raises(FileError, match="No space left"):
+        AnchorSpectral(3, random_state=1).fit(example()).save(saved)
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_flipped_byte_anywhere_is_refused(saved):
+    whole = saved.read_bytes()
+    places = np.random.default_rng(0).integers(0, len(whole), 60).tolist()
+    for place in [0, 5, 30, len(whole) - 1, len(whole) - 70, len(whole) - 100, *places]:
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        saved.write_bytes(changed)
+        with pytest.raises(FileError, match=r"damaged|no model file"):
+            manyview.load(saved)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.999])
+def test_a_truncated_file_is_refused(saved, share):
+    whole = saved.read_bytes()
+    saved.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(FileError, match="no model file"):
+        manyview.load(saved)
+
+
+def test_a_zip_bomb_is_refused(saved, tmp_path):
+    parts = [*parts_of(saved), ("arrays/999.npy", npy(np.zeros(10**6)))]
+    bomb = sealed(parts, tmp_path, compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(FileError, match="compressed"):
+        manyview.load(bomb)
+
+
+def test_a_header_that_promises_too_much_is_refused(saved, tmp_path):
+    huge = npy(np.zeros(2)).replace(b"(2,)", b"(9999999999999,)")
+    parts = [(n, huge if n == "arrays/0.npy" else c) for n, c in parts_of(saved)]
+    with pytest.raises(FileError, match=r"damaged|no valid npy"):
+        manyview.load(sealed(parts, tmp_path))
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil", "/etc/passwd", "arrays/../../x.npy", "arrays/00.npy", "x.py"]
+)
+def test_other_entries_are_refused(saved, tmp_path, name):
+    with pytest.raises(FileError, match="an entry named"):
+        manyview.load(sealed([*parts_of(saved), (name, b"1")], tmp_path))
+
+
+def test_doubled_and_missing_entries_are_refused(saved, tmp_path):
+    parts = parts_of(saved)
+    for wrong in (
+        [*parts, ("arrays/77.npy", npy(np.zeros(1)))],
+        parts[:-2] + parts[-1:],
+    ):
+        with pytest.raises(FileError, match="missing or doubled"):
+            manyview.load(sealed(wrong, tmp_path))
+
+
+def test_a_pickled_array_is_refused(saved, tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return (print, ("this must never run",))
+
+    bad = npy(np.array([Evil()], dtype=object), allow_pickle=True)
+    parts = [(n, bad if n == "arrays/0.npy" else c) for n, c in parts_of(saved)]
+    with pytest.raises(FileError, match="pickled"):
+        manyview.load(sealed(parts, tmp_path))
+    path = tmp_path / "plain.manyview"
+    path.write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(FileError, match="no model file"):
+        manyview.load(path)
+
+
+def changed(saved, tmp_path, change):
+    parts = parts_of(saved)
+    meta = json.loads(parts[0][1])
+    change(meta)
+    return sealed([(parts[0][0], json.dumps(meta)), *parts[1:]], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda m: m.update(version=99), "version 99"),
+        (lambda m: m.update(format="other"), "describes no model"),
+        (lambda m: m.update({"class": "os.system"}), "does not have"),
+        (lambda m: m.update(fitted=[]), "no parameters"),
+        (lambda m: m["fitted"].update(predict=None), "nothing named predict"),
+        (lambda m: m["fitted"].update({"a b": None}), "nothing named a b"),
+        (lambda m: m["params"].update(evil=1), "nothing named evil"),
+        (lambda m: m["fitted"].update(x_={"array": 10**6}), "not there"),
+        (lambda m: m["fitted"].update(x_={"array": "0"}), "not there"),
+        (lambda m: m["fitted"].update(x_={"code": "1"}), "kind 'code'"),
+        (lambda m: m["fitted"].update(x_={"record": ["Popen", {}]}), "'Popen'"),
+        (lambda m: m["fitted"].update(x_={"record": ["Piece", {"a": 1}]}), "broken"),
+        (lambda m: m["fitted"].update(x_=[1]), "without a kind"),
+        (lambda m: m["fitted"].update(x_={"dtype": "O"}), "data type"),
+    ],
+)
+def test_a_file_that_describes_something_else_is_refused(
+    saved, tmp_path, change, sentence
+):
+    with pytest.raises(FileError, match=sentence):
+        manyview.load(changed(saved, tmp_path, change))
+
+
+def test_nesting_without_end_is_refused(saved, tmp_path):
+    deep = b"[" * 200_000 + b"]" * 200_000
+    with pytest.raises(FileError, match="no JSON"):
+        manyview.load(sealed([("model.json", deep)], tmp_path))
+
+
+def test_a_file_beyond_the_limit_is_not_read(saved):
+    with pytest.raises(ResourceError, match="more than the limit"):
+        manyview.load(saved, memory_limit=1000)

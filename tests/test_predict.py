@@ -1,0 +1,196 @@
+"""New rows: every row by itself, training rows as in the fit, named outputs."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn import set_config
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+
+from manyview import S2MVTC, AnchorSpectral, Views
+from manyview.datasets import load, make_views
+from manyview.errors import InputError, OrderWarning
+from manyview.methods import all_methods
+from manyview.metrics import clustering_scores
+from manyview.selection import neighbour_score
+
+PREDICTING = [m for m in all_methods() if m.tags.predicts]
+EMBEDDING = [
+    S2MVTC(3, random_state=0),
+    S2MVTC(3, random_state=0, smoothing=None, kernel="linear"),
+    AnchorSpectral(3, random_state=0),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_views(160, (6, 8, 5), 3, random_state=3)
+
+
+@pytest.mark.parametrize("method", PREDICTING, ids=lambda m: m.name)
+def test_training_rows_and_single_rows(method, data):
+    model = method.estimator(n_clusters=3, random_state=0).fit(data[:100])
+    assert np.array_equal(model.predict(data[:100]), model.labels_)
+    batch = model.predict(data[100:])
+    single = [model.predict(data[i : i + 1])[0] for i in range(100, 160, 7)]
+    assert np.array_equal(batch[::7], single)
+    assert batch.dtype == np.intp
+    assert adjusted_rand_score(data.labels[100:], batch) > 0.9
+
+
+@pytest.mark.parametrize("estimator", EMBEDDING, ids=repr)
+def test_embeddings_of_training_rows_and_single_rows(estimator, data):
+    model = clone(estimator).fit(data[:100])
+    scale = np.abs(model.embedding_).max()
+    again = model.transform(data[:100])
+    assert np.abs(again - model.embedding_).max() < 1e-5 * scale
+    batch = model.transform(data[100:])
+    single = np.concatenate([model.transform(data[i : i + 1]) for i in range(100, 160)])
+    assert np.abs(batch - single).max() < 1e-5 * scale
+    assert np.array_equal(clone(estimator).fit_transform(data[:100]), model.embedding_)
+
+
+def test_order_of_new_rows_does_not_matter(data):
+    model = S2MVTC(3, random_state=0).fit(data[:100])
+    back = np.argsort(np.random.default_rng(0).permutation(60))
+    new = data[100:]
+    assert np.array_equal(model.predict(new[back]), model.predict(new)[back])
+
+
+@pytest.mark.parametrize("smoothing", ["sequence", "graph+sequence"])
+def test_a_sequence_is_left_out_of_predict_and_said_so_once(data, smoothing):
+    ordered = data[np.argsort(data.labels, kind="stable")]
+    with pytest.warns(OrderWarning):
+        model = S2MVTC(3, random_state=0, smoothing=smoothing, n_low=6).fit(ordered)
+    with pytest.warns(OrderWarning, match="left out") as seen:
+        first = model.predict(ordered[::2])
+        second = model.predict(ordered[::2])
+    assert np.array_equal(first, second)
+    assert sum("left out" in str(w.message) for w in seen) == 1
+
+
+def test_missing_views_of_new_rows(data):
+    model = S2MVTC(3, random_state=0).fit(data[:100])
+    new = data[100:]
+    present = np.ones((60, 3), dtype=bool)
+    present[::2, 0] = present[1::2, 2] = False
+    hidden = Views(list(new.arrays), present=present)
+    found = model.predict(hidden)
+    assert adjusted_rand_score(model.predict(new), found) > 0.9
+    assert found[3] == model.predict(hidden[3:4])[0]
+
+
+def test_names_of_the_outputs(data):
+    model = AnchorSpectral(3, random_state=0).fit(data)
+    names = model.get_feature_names_out()
+    assert names[0] == "anchorspectral0" and len(names) == model.embedding_.shape[1]
+
+
+def test_pandas_output_keeps_the_index(data):
+    index = [f"row {i}" for i in range(len(data))]
+    tables = [pd.DataFrame(x, index=index) for x in data.arrays]
+    model = AnchorSpectral(3, random_state=0).set_output(transform="pandas")
+    out = model.fit_transform(tables)
+    assert out.index.tolist() == index
+    assert out.columns.tolist() == model.get_feature_names_out().tolist()
+    assert model.transform(tables[0:3]).index.tolist() == index
+    bare = clone(model).fit_transform(list(data.arrays))
+    assert bare.index.tolist() == list(range(len(data)))
+
+
+def test_global_configuration_and_polars(data):
+    set_config(transform_output="polars")
+    try:
+        out = AnchorSpectral(3, random_state=0).fit_transform(list(data.arrays))
+    finally:
+        set_config(transform_output="default")
+    assert isinstance(out, pl.DataFrame) and out.shape[0] == len(data)
+
+
+def test_pipeline_and_grid_search(data):
+    steps = Pipeline([("cluster", AnchorSpectral(3, random_state=0))])
+    assert np.array_equal(steps.fit_predict(data), steps["cluster"].labels_)
+    grid = {"cluster__n_neighbors": [3, 6]}
+    search = GridSearchCV(steps, grid, scoring=neighbour_score, cv=3).fit(data)
+    assert search.best_score_ > 0.5
+    assert search.predict(data[:5]).shape == (5,)
+
+
+def test_a_bare_list_in_a_cross_validation_gets_a_sentence(data):
+    bare = list(data.arrays)
+    search = GridSearchCV(AnchorSpectral(3), {}, scoring=neighbour_score, cv=2)
+    with pytest.raises(ValueError, match="splits it as if every view were a row"):
+        search.fit(bare)
+    with pytest.raises(ValueError, match="Wrap the list"):
+        cross_val_score(AnchorSpectral(3), bare, scoring=neighbour_score, cv=3)
+    scores = cross_val_score(AnchorSpectral(3), data, scoring=neighbour_score, cv=2)
+    assert scores.shape == (2,) and np.isfinite(scores).all()
+
+
+def test_other_views_than_in_the_fit_get_a_sentence(data):
+    model = AnchorSpectral(3, random_state=0).fit(data)
+    with pytest.raises(InputError, match="features"):
+        model.predict(list(data.arrays[:2]))
+
+
+def test_certainty_is_lower_where_clusters_meet():
+    rng = np.random.default_rng(0)
+    side = np.repeat([-2.0, 2.0], 150)[:, None]
+    views = [np.hstack([side, 0 * side]) + rng.normal(size=(300, 2)) for _ in range(2)]
+    model = AnchorSpectral(2, random_state=0).fit(views)
+    sure = model.certainty_
+    assert sure.shape == (300,) and sure.min() >= 0 and sure.max() <= 1
+    middle = np.abs(views[0][:, 0] + views[1][:, 0]) < 2.0
+    assert sure[middle].mean() < 0.8 * sure[~middle].mean()
+
+
+class Recorder:
+    """A callback that notes the tasks, and stops at one of them."""
+
+    def __init__(self, stop=""):
+        self.stop, self.tasks, self.ends = stop, [], []
+
+    def setup(self, estimator, context):
+        self.ends.append("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.tasks.append(context.task_name)
+        return context.task_name == self.stop
+
+    def teardown(self, estimator, context):
+        self.ends.append("teardown")
+
+
+def test_callbacks_hear_every_pass_and_can_stop_the_rounds(data):
+    pytest.importorskip("sklearn.callback")
+    quiet, hasty = Recorder(), Recorder(stop="Round 2")
+    model = S2MVTC(3, random_state=0, max_iter=4)
+    whole = clone(model).set_callbacks(quiet).fit(data)
+    short = clone(model).set_callbacks(hasty).fit(data)
+    assert whole.n_iter_ == 4 and short.n_iter_ == 2
+    assert quiet.tasks[-1] == "fit" and "Round 4" in quiet.tasks
+    assert "Round 3" not in hasty.tasks
+    assert quiet.ends == hasty.ends == ["setup", "teardown"]
+    assert np.array_equal(short.predict(data), short.labels_)
+    assert np.array_equal(whole.labels_, clone(model).fit(data).labels_)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_half_of_handwritten_serves_the_other_half(data_dir):
+    views = load(data_dir / "Handwritten.npz")
+    model = S2MVTC(10, random_state=0)
+    whole = clustering_scores(views.labels, clone(model).fit(views).labels_)["ACC"]
+    found = []
+    for seed in range(2):
+        rows = np.random.default_rng(seed).permutation(len(views))
+        half, rest = np.sort(rows[:1000]), np.sort(rows[1000:])
+        placed = clone(model).fit(views[half]).predict(views[rest])
+        found.append(clustering_scores(views.labels[rest], placed)["ACC"])
+    assert np.mean(found) > whole - 0.03
