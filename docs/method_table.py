@@ -1,0 +1,101 @@
+"""The table of methods, from their tags and, where there is one, the benchmark.
+
+    python docs/method_table.py
+
+writes docs/measured/methods.md. Accuracy and time are means over the data sets
+that every method of the benchmark has finished.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from manyview import all_methods
+from manyview.base import ReplayClusterer
+from manyview.experiments.table import Cell, Table, mark_best
+from manyview.methods import Method
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "measured" / "methods.md"
+YES, NO = "yes", "–"
+
+
+def find_benchmark() -> Path | None:
+    """The folder of the honest benchmark, if one lies in the repository."""
+    found = sorted(DOCS.parent.glob("benchmarks/**/honest.json"))
+    return found[0].parent if found else None
+
+
+def measured(folder: Path) -> tuple[dict[str, tuple[float, float]], int]:
+    """Mean accuracy and CPU seconds by method, and over how many data sets."""
+    entries = json.loads((folder / "honest.json").read_text("utf-8"))["shuffled"]
+    entries = [e for e in entries if not e["setting"]]
+    methods = {m.name for m in all_methods()} & {e["method"] for e in entries}
+    done: dict[str, dict[str, Any]] = {}
+    for e in entries:
+        if e["method"] in methods and e["scores"]["ACC"] and not e["error"]:
+            done.setdefault(e["data"], {})[e["method"]] = e
+    common = [found for found in done.values() if set(found) == methods]
+    if not common:
+        return {}, 0
+    return {m: (_accuracy(m, common), _cost(m, common)) for m in methods}, len(common)
+
+
+def _accuracy(method: str, common: list[dict[str, Any]]) -> float:
+    values = [found[method]["scores"]["ACC"] for found in common]
+    return sum(sum(v) / len(v) for v in values) / len(values)
+
+
+def _cost(method: str, common: list[dict[str, Any]]) -> float:
+    return float(sum(found[method]["cpu_s"] for found in common) / len(common))
+
+
+def method_table() -> Table:
+    """One row per method."""
+    folder = find_benchmark()
+    figures, n_sets = measured(folder) if folder else ({}, 0)
+    methods = all_methods()
+    table = Table(
+        name="methods",
+        caption="Every method of the package",
+        columns=[
+            *("method", "rows beyond memory", "order of the rows", "missing views"),
+            *("new rows", "chooses k", "same labels for any seed"),
+            *(("mean ACC", "mean CPU s") if figures else ()),
+        ],
+    )
+    best = mark_best([figures.get(m.name, (None,))[0] for m in methods])
+    for method, mark in zip(methods, best, strict=True):
+        cells = [Cell(cell) for cell in _describe(method)]
+        if figures:
+            found = figures.get(method.name)
+            cells += [
+                Cell(f"{found[0]:.3f}" if found else NO, mark),
+                Cell(f"{found[1]:.1f}" if found else NO),
+            ]
+        table.add(*cells)
+    if figures:
+        table.notes.append(
+            f"Rows shuffled, default settings; means over the {n_sets} data sets that "
+            "every method finished. Best in bold, second best underlined."
+        )
+    return table
+
+
+def _describe(method: Method) -> list[str]:
+    tags, estimator = method.tags, method.estimator
+    return [
+        f"`{method.name}`",
+        "disk, GPU, Dask" if issubclass(estimator, ReplayClusterer) else NO,
+        "matters" if tags.order_dependent else "ignored",
+        *(YES if has else NO for has in (tags.missing_views, tags.predicts)),
+        YES if estimator.chooses_n_clusters else NO,
+        YES if tags.deterministic else NO,
+    ]
+
+
+if __name__ == "__main__":
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(method_table().to_markdown(), "utf-8")
