@@ -5,6 +5,7 @@ labels.csv      row name and cluster, for spreadsheets
 embedding.npy   consensus embedding, where the method has one
 model.manyview  the fitted model, where a fit wrote the run
 run.json        settings, data, versions, timings and scores
+report.html     the page that ``manyview report`` adds
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from .errors import FileError, InputError
 
 FORMAT = 1
 META = "run.json"
+MODEL = "model.manyview"
+REPORT = "report.html"
 _LIBRARIES = ("manyview", "numpy", "scipy", "scikit-learn")
 
 
@@ -110,7 +113,7 @@ def _require_replaceable(target: Path, force: bool) -> None:
 
 
 def _files_of(folder: Path) -> set[str]:
-    return {META, *map(str, read_meta(folder).get("files", []))}
+    return {META, REPORT, *map(str, read_meta(folder).get("files", []))}
 
 
 def read_meta(folder: str | os.PathLike[str]) -> dict[str, Any]:

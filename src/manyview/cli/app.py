@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import auditing, data, experiments, fitting, scoring, start, using
+from . import auditing, data, experiments, fitting, reporting, scoring, start, using
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {
@@ -16,6 +16,7 @@ PANELS = {
         using.predict,
         using.explain,
         using.choose_k,
+        reporting.report,
         scoring.score,
         fitting.methods,
     ),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..run_files import Run
     from ..views import Views
 
-MODEL = "model.manyview"
-
 
 def fit(
     files: Files,
@@ -65,7 +63,7 @@ def fit(
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
     """
-    from ..run_files import check_target, writing
+    from ..run_files import MODEL, check_target, writing
     from .settings import make_estimator, parse_settings, parse_value
 
     given = parse_settings(settings or [])

@@ -11,7 +11,6 @@ import typer
 
 from ..progress import shown
 from . import terminal
-from .fitting import MODEL
 from .reading import Files, Fill, LabelSource, ViewNames, read_views
 
 if TYPE_CHECKING:
@@ -169,6 +168,7 @@ def choose_k(
 
 def _load(model: str) -> MultiViewClusterer:
     from ..model_file import load
+    from ..run_files import MODEL
 
     path = Path(model).expanduser()
     return load(path / MODEL if path.is_dir() else path)

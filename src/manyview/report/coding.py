@@ -15,7 +15,7 @@ LOW, HIGH = 1.0, 99.0  # percentiles that the colours span
 
 def whole_numbers(values: Matrix, dtype: str) -> str:
     """Little-endian whole numbers as base64 text."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype=dtype)).decode("ascii")
+    return base64.b64encode(values.astype(dtype).tobytes()).decode("ascii")
 
 
 def places(points: Matrix) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+LONG = 16  # rows; a longer table scrolls by itself
+
 
 class Cell(NamedTuple):
     """What is written, what it sorts by, and the cluster it leads to."""
@@ -17,12 +19,12 @@ class Cell(NamedTuple):
 
 def number(value: float, form: str = ",.0f", unit: str = "") -> Cell:
     """A number as text with its unit; sorts by its value."""
-    return Cell(f"{value:{form}}{unit}", float(value))
+    return Cell(f"{value:{form}}{unit}".replace("-", "−"), float(value))
 
 
 def percent(share: float, form: str = ".1f") -> Cell:
     """A share of 1 as a percentage."""
-    return Cell(f"{100 * share:{form}} %", float(share))
+    return number(100 * share, form, " %")
 
 
 def cluster_cell(cluster: int) -> Cell:
@@ -41,14 +43,17 @@ def write_table(
     """A table as HTML; a row belongs to the cluster of its first cluster cell."""
     cells = [[c if isinstance(c, Cell) else Cell(c) for c in row] for row in rows]
     right = [
-        bool(cells) and all(row[j].value is not None for row in cells)
+        bool(cells)
+        and all(row[j].value is not None and row[j].cluster is None for row in cells)
         for j in range(len(columns))
     ]
     head = "".join(_head(c, r) for c, r in zip(columns, right, strict=True))
     body = "\n".join(_row(row, right, about_clusters) for row in cells)
     mark = f' id="{escape(name)}"' if name else ""
+    size = "wide long" if len(cells) > LONG else "wide"
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<div class="{size}" tabindex="0" role="region" '
+        f'aria-label="{escape(caption)}">'
         f'<table class="sortable"{mark}>'
         f"<caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody></table></div>\n"

@@ -65,6 +65,8 @@ def _glance(subject: Subject) -> str:
 
 
 def _words(subject: Subject, alike: float) -> str:
+    if subject.order_evidence is not None:
+        return subject.order_evidence
     reads = {
         True: f"{subject.method} reads the order of the rows, with these settings.",
         False: f"{subject.method} does not read the order of the rows, with these "

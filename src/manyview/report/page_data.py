@@ -12,8 +12,14 @@ from ..metrics import contingency
 from ..plot import COLOURS
 from ..views import Views
 from .coding import places, shades, whole_numbers
-from .layout import VIEW_POINTS, Layout, choose_rows, lay_out, lay_out_views
-from .layout import side_by_side
+from .layout import (
+    VIEW_POINTS,
+    Layout,
+    choose_rows,
+    lay_out,
+    lay_out_views,
+    side_by_side,
+)
 from .subject import Subject
 
 Matrix = np.ndarray[Any, Any]

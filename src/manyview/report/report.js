@@ -13,6 +13,8 @@
     light: ["#b9cbe2", "#7ba5d0", "#3f7cb5", "#1f5288", "#0a2547"],
     dark: ["#3a4f6b", "#3d7ea6", "#4bb3a7", "#b5d86f", "#fff2a0"],
   };
+  // Colours of the light page that would drown in the dark one.
+  const ON_DARK = { "#000000": "#f2f4f7", "#882255": "#b5446e" };
   const MOST_NAMES = 40;
   const MOST_SYMBOLS = 20000;
   const MOST_WITHOUT_WEBGL = 5000;
@@ -75,7 +77,7 @@
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   function colourOf(i) {
     const colour = data.colours[i % data.colours.length];
-    return colour === "#000000" && isDark() ? "#f2f4f7" : colour;
+    return (isDark() && ON_DARK[colour]) || colour;
   }
   function symbolOf(i) {
     const round = Math.floor(i / data.colours.length);
@@ -233,6 +235,7 @@
         font: { color: ink, size: 13 },
       },
       margin: { l: 0, r: 0, t: 0, b: 0 }, autosize: true, hovermode: "closest",
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--soft"), activecolor: ink },
     };
   }
   function axis(title, more = {}) {
@@ -256,7 +259,7 @@
     const layout = {
       ...base(), dragmode: "pan", uirevision: "map", annotations: names(),
       xaxis: hidden, yaxis: { ...hidden, scaleanchor: "x" },
-      margin: { l: 8, r: 8, t: 8, b: paint.column ? 8 : 8 },
+      margin: { l: 8, r: 8, t: 8, b: 8 },
     };
     writeLegend(paint);
     return Plotly.react(el, [rest, own], layout, MOVING);
@@ -281,7 +284,8 @@
   function drawViews(el) {
     const paint = colouring();
     const gap = 0.02;
-    const across = Math.max(1, Math.min(views.length, Math.floor(el.clientWidth / 250)));
+    const fit = Math.max(2, Math.floor(el.clientWidth / 250)); // two on a phone
+    const across = Math.min(views.length, fit);
     const down = Math.ceil(views.length / across);
     const side = el.clientWidth / across;
     const height = Math.round(down * Math.min(side + 28, 420));
@@ -303,9 +307,9 @@
         yanchor: "bottom", font: { size: 13 },
       });
       const points = Array.from(view.at, (at, k) => ({ at, x: view.x[k], y: view.y[k] }));
-      all.push(...traces(paint, points, 4, { xaxis: `x${n}`, yaxis: `y${n}` }));
+      all.push(...traces(paint, points, side < 220 ? 2.5 : 4, { xaxis: `x${n}`, yaxis: `y${n}` }));
     });
-    return Plotly.react(el, all, layout, { ...MOVING, scrollZoom: false });
+    return Plotly.react(el, all, layout, { ...MOVING, scrollZoom: false, displayModeBar: false });
   }
 
   // ---- charts -----------------------------------------------------------------
@@ -366,9 +370,9 @@
     return Plotly.react(el, [bars], layout, STILL);
   }
 
-  function heat(el, z, text, more, layout) {
+  function heat(el, z, hovertext, more, layout) {
     const field = {
-      type: "heatmap", z, text, xgap: 1, ygap: 1, colorscale: heatScale(), zmin: 0,
+      type: "heatmap", z, hovertext, xgap: 1, ygap: 1, colorscale: heatScale(), zmin: 0,
       hoverongaps: false, colorbar: { thickness: 10, tickformat: ".0%", outlinewidth: 0 },
       ...more,
     };
@@ -391,7 +395,8 @@
     };
     const more = {
       x: clusters, y: list.map((_, v) => v),
-      hovertemplate: "%{text}<br>cluster %{x}: %{z:.0%}<extra></extra>",
+      zmax: Math.max(...shares.flat()),
+      hovertemplate: "%{hovertext}<br>cluster %{x}: %{z:.0%}<extra></extra>",
     };
     const text = list.map((name) => shares.map(() => plain(cut(name, 40))));
     return heat(el, z, text, more, layout);
@@ -418,9 +423,8 @@
       row.map((n) => `class ${plain(cut(classes[c], 40))}: ${count(n)} rows`),
     );
     const more = {
-      x: clusters, y: classes.map((_, c) => c), zmax: 1, customdata: counts,
-      texttemplate: small ? "%{customdata}" : "",
-      hovertemplate: "%{text} in cluster %{x}<br>%{z:.0%} of the class<extra></extra>",
+      x: clusters, y: classes.map((_, c) => c), zmax: 1, text: counts, texttemplate: small ? "%{text}" : "",
+      hovertemplate: "%{hovertext} in cluster %{x}<br>%{z:.0%} of the class<extra></extra>",
     };
     return heat(el, z, text, more, layout);
   }
@@ -434,7 +438,7 @@
     };
     const layout = {
       ...base(), xaxis: axis("round", rounds.length <= 30 ? { dtick: 1 } : {}),
-      yaxis: axis("objective (no unit)", { exponentformat: "power" }),
+      yaxis: axis("objective (no unit)", { tickformat: ",.6~g" }),
       margin: { l: 50, r: 8, t: 8, b: 40 },
     };
     return Plotly.react(el, [line], layout, STILL);
@@ -481,7 +485,7 @@
   // ---- the choice of a cluster ------------------------------------------------
 
   function pick(cluster) {
-    state.pick = cluster === state.pick ? null : cluster;
+    state.pick = cluster === state.pick ? null : cluster; // again: all of them
     showPick();
     redraw();
   }
@@ -509,9 +513,7 @@
     const button = event.target.closest("[data-pick]");
     if (!button) return;
     const { pick: name } = button.dataset;
-    if (name === "all") state.pick = null;
-    if (name === "all") pick(null);
-    else pick(Number(name));
+    pick(name === "all" ? null : Number(name));
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && state.pick !== null) pick(null);

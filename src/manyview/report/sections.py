@@ -81,7 +81,9 @@ def _lead(subject: Subject) -> str:
         ("rows per cluster", f"{full.min():,} – {full.max():,}"),
     ]
     if subject.certainty is not None:
-        tiles.append(("median certainty", f"{np.median(subject.certainty):.0%}"))
+        tiles.append(
+            ("median certainty", f"{100 * np.median(subject.certainty):.0f} %")
+        )
     if "fitting" in subject.timings:
         tiles.append(("to fit", f"{subject.timings['fitting']:.1f} s"))
     cells = "".join(
@@ -254,14 +256,16 @@ def _agreement(subject: Subject, data: Mapping[str, Any]) -> str:
     if subject.known is None:
         return ""
     scores = clustering_scores(subject.known, subject.labels)
-    rows = [[name, percent(s), MEANINGS[name]] for name, s in scores.items()]
+    rows: list[list[Cell | str]] = [
+        [name, percent(s), MEANINGS[name]] for name, s in scores.items()
+    ]
     shown = data["contingency"]["classes"]
     total = len(np.unique(subject.known.astype(str)))
     part = f" Shown are the {len(shown)} largest of {total} classes."
     caption = (
         "The known classes were not used to find the clusters. Each line of the map "
-        "below is a class; the darker a field, the more of the class is in that "
-        "cluster." + (part if len(shown) < total else "")
+        "below is a class; the stronger the colour of a field, the more of the class "
+        "is in that cluster." + (part if len(shown) < total else "")
     )
     content = (
         chart("chart-classes", "Share of every class in every cluster", "classes")
@@ -288,8 +292,8 @@ def _rows(subject: Subject) -> str:
     columns = ["cluster", "kind", "row", "certainty", "next cluster"]
     columns += ["class"] if subject.known is not None else []
     caption = (
-        "Typical rows lie nearest to the heart of their cluster; doubtful ones could as "
-        "well belong to the next cluster. Look at both before believing a cluster."
+        "Typical rows lie nearest to the heart of their cluster; doubtful ones could "
+        "as well belong to the next cluster. Look at both before believing a cluster."
     )
     content = write_table("Rows to look at", columns, rows, name="table-rows")
     return section("rows", "Typical and doubtful rows", caption, content)
@@ -319,7 +323,7 @@ def _features(subject: Subject) -> str:
         return ""
     each = int(np.clip(MOST_EFFECTS // subject.n_clusters, 1, NAMED_FEATURES))
     effects = feature_effects(subject.views, subject.labels, subject.n_clusters, each)
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             cluster_cell(e.cluster),
             e.view,
@@ -353,7 +357,8 @@ def _objective(subject: Subject) -> str:
     change = (values[0] - values[-1]) / max(abs(values[0]), 1e-300)
     caption = (
         f"What the method makes small, round by round (no unit): {values[0]:.6g} at "
-        f"first, {values[-1]:.6g} after {len(values)} rounds, {change:.1%} less."
+        f"first, {values[-1]:.6g} after {len(values)} rounds, "
+        f"{100 * change:.1f} % less."
     )
     content = chart("chart-objective", "Objective by round")
     return section("objective", "Objective by round", caption, content)

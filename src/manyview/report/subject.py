@@ -15,7 +15,8 @@ from .._xp import to_host
 from ..assign import certainty as certainty_of
 from ..assign import euclidean, nearest_two
 from ..errors import FileError, InputError
-from ..run_files import plain, read_meta, versions
+from ..model_file import load
+from ..run_files import MODEL, plain, read_meta, versions
 from ..views import Views
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Subject:
         By round; empty where the method has none.
     reads_order : bool or None
         Does the method look at the order of the rows?
+    order_evidence : str or None
+        What the fit itself says of the order it smoothed along.
     audit : OrderAudit or None
     """
 
@@ -64,6 +67,7 @@ class Subject:
     settings: Mapping[str, Any]
     versions: Mapping[str, str]
     timings: Mapping[str, float]
+    order_evidence: str | None = None
     audit: OrderAudit | None = None
 
     @property
@@ -83,7 +87,7 @@ class Subject:
 
     def row_name(self, row: int) -> str:
         """What a reader calls the row."""
-        return f"row {row}" if self.row_names is None else str(self.row_names[row])
+        return f"row\u00a0{row}" if self.row_names is None else str(self.row_names[row])
 
 
 def of_model(
@@ -101,7 +105,6 @@ def of_model(
     embedding = getattr(model, "embedding_", None)
     embedding = None if embedding is None else to_host(embedding)
     _check_rows(given, labels)
-    tags = model.__sklearn_tags__().multiview
     settings = plain(model.get_params())
     return Subject(
         source=given.origin or "the data",
@@ -111,14 +114,14 @@ def of_model(
         views=given,
         known=known,
         row_names=given.row_names,
-        certainty=getattr(model, "certainty_", _certainty(embedding, labels)),
+        certainty=_certainty_of(model, embedding, labels),
         influence=_influence_of(model, given, labels),
         objective=_rounds(getattr(model, "objective_", ())),
-        reads_order=tags.order_dependent
-        or "sequence" in str(settings.get("smoothing")),
+        reads_order=_reads_order(model, settings),
         settings=settings,
         versions=versions(),
         timings=dict(timings or {}),
+        order_evidence=_evidence(model),
         audit=audit,
     )
 
@@ -136,22 +139,24 @@ def of_run(
     embedding = _read(place / "embedding.npy") if there else None
     if views is not None:
         _check_rows(views, labels)
+    model = load(place / MODEL) if (place / MODEL).is_file() else None
     settings, data = meta.get("settings") or {}, meta.get("data") or {}
     return Subject(
-        source=str(data.get("origin") or Path(folder).name),
+        source=str(data.get("origin") or place.name),
         method=str(meta.get("method")),
         labels=labels,
         embedding=embedding,
         views=views,
         known=None if views is None else _check_known(views.labels, len(labels)),
         row_names=_names_of_run(place, len(labels)),
-        certainty=_certainty(embedding, labels),
-        influence=_influence_of_run(meta, views, labels),
-        objective=_rounds(meta.get("objective", ())),
-        reads_order=_reads_order(str(meta.get("method")), settings),
+        certainty=_certainty_of(model, embedding, labels),
+        influence=_influence_of(model, views, labels),
+        objective=_rounds(getattr(model, "objective_", ())),
+        reads_order=_reads_order(model, settings),
         settings=settings,
         versions=meta.get("versions") or {},
         timings=meta.get("timings") or {},
+        order_evidence=_evidence(model),
         audit=audit,
     )
 
@@ -179,33 +184,21 @@ def second_choice(subject: Subject, rows: Matrix) -> list[int | None]:
     return [int(j) for j in np.where(first, two[:, 1], two[:, 0])]
 
 
-def _certainty(embedding: Matrix | None, labels: Matrix) -> Matrix | None:
-    """As a k-means of the embedding would have it, for want of the fit's own."""
+def _certainty_of(model: Any, embedding: Matrix | None, labels: Matrix) -> Any:
+    """The fit's own, or as a k-means of the embedding would have it."""
+    if hasattr(model, "certainty_"):
+        return model.certainty_
     if embedding is None:
         return None
     means = cluster_means(embedding, labels)
     return certainty_of(embedding, euclidean(means[np.isfinite(means).all(axis=1)]))
 
 
-def _influence_of(
-    model: MultiViewClusterer, views: Views, labels: Matrix
-) -> Influence | None:
+def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence | None:
     from ..influence import Influence
 
     if hasattr(model, "view_influence_"):
         return Influence(model.view_influence_, model.cluster_influence_)
-    return _measure(views, labels)
-
-
-def _influence_of_run(
-    meta: Mapping[str, Any], views: Views | None, labels: Matrix
-) -> Influence | None:
-    from ..influence import Influence
-
-    known = meta.get("influence")
-    if known:
-        shares = np.array(known["overall"]), np.array(known["by_cluster"])
-        return Influence(*shares)
     return None if views is None else _measure(views, labels)
 
 
@@ -232,12 +225,15 @@ def _rounds(objective: Any) -> list[float]:
     return [float(v) for v in values] if finite else []
 
 
-def _reads_order(method: str, settings: Mapping[str, Any]) -> bool | None:
-    from ..methods import all_methods
+def _reads_order(model: Any, settings: Mapping[str, Any]) -> bool | None:
+    if "sequence" in str(settings.get("smoothing")):
+        return True
+    return None if model is None else bool(model.order_dependent)
 
-    tags = {m.name: m.tags for m in all_methods()}.get(method)
-    smooths = "sequence" in str(settings.get("smoothing"))
-    return smooths or (None if tags is None else tags.order_dependent)
+
+def _evidence(model: Any) -> str | None:
+    found = getattr(model, "order_report_", None)
+    return None if found is None else str(found.sentence)
 
 
 def _check_rows(views: Views, labels: Matrix) -> None:
