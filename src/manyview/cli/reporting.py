@@ -1,0 +1,103 @@
+"""``manyview report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..progress import shown
+from . import terminal
+from .reading import Fill, LabelSource, read_views
+
+if TYPE_CHECKING:
+    from ..experiments.audit import OrderAudit
+    from ..views import Views
+
+
+def report(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A folder written by manyview fit.")
+    ],
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="The data of the run, where it has moved; may be repeated.",
+        ),
+    ] = None,
+    labels: LabelSource = None,
+    fill: Fill = None,
+    audit: Annotated[
+        bool,
+        typer.Option("--audit", help="Add an order audit; fits the method again."),
+    ] = False,
+    layout: Annotated[
+        str, typer.Option(metavar="HOW", help="Maps by auto, tsne or pca.")
+    ] = "auto",
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Default: RUN/report.html."),
+    ] = None,
+) -> None:
+    """Write one page about a run that any browser opens, without a network.
+
+    \b
+    Example:
+      manyview report runs/first
+      manyview report runs/first --labels classes.csv --audit -o first.html
+    """
+    from ..report import write_run_report
+    from ..run_files import REPORT, read_meta
+
+    meta = read_meta(Path(run).expanduser())
+    views = _views_of(meta, data, labels, fill)
+    found = _audit(meta, run, views) if audit else None
+    target = Path(out).expanduser() if out else Path(run).expanduser() / REPORT
+    with shown(True, "Drawing the maps"):
+        path = write_run_report(
+            Path(run).expanduser(), target, views, audit=found, layout=layout
+        )
+    terminal.say_written(path.absolute(), "Report")
+
+
+def _views_of(
+    meta: dict[str, Any], data: list[str] | None, labels: str | None, fill: str | None
+) -> Views | None:
+    """The data as the run read it; None, and a note, where it is not found."""
+    from ..errors import FileError
+
+    known = meta.get("data") or {}
+    files = data or known.get("files") or []
+    names = [v["name"] for v in known.get("views") or []]
+    try:
+        if not files:
+            raise FileError("The run does not say which files it read.")
+        views = read_views(files, None, labels, fill)
+        same = not names or list(views.names) == names
+        return views if same else read_views(files, names, labels, fill)
+    except FileError as error:
+        if data:
+            raise
+        terminal.note(
+            f"{error} The page does without the views, features and known classes; "
+            "say where the data is with --data."
+        )
+        return None
+
+
+def _audit(meta: dict[str, Any], run: str, views: Views | None) -> OrderAudit:
+    from ..errors import FileError
+    from ..experiments.audit import audit_order
+    from ..model_file import load
+    from ..run_files import MODEL
+
+    if views is None:
+        raise FileError(
+            f"An audit needs the data of {run}, which was not found. Say where it is "
+            "with --data."
+        )
+    model = load(Path(run).expanduser() / MODEL)
+    with shown(True, "Auditing the row order"):
+        return audit_order(views, model.n_clusters_, estimator=model)
