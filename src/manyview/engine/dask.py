@@ -10,7 +10,6 @@ partitions in a fixed order; only such sums, and small values, travel.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,13 @@ import scipy.sparse as sp
 from .. import progress
 from .._xp import Array, to_host
 from ..datasets.on_disk import DiskViews
-from ..errors import DependencyError, DeviceError, InputError, InputTypeError
+from ..errors import (
+    DependencyError,
+    DeviceError,
+    InputError,
+    InputTypeError,
+    ManyviewError,
+)
 from ..views import Block, Views
 from . import Step, Totals
 from . import partition as worker
@@ -34,6 +39,7 @@ try:
     import dask.array as da
     from dask.delayed import delayed
     from distributed import Client, Future, get_client
+    from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 except ImportError as missing:
@@ -45,7 +51,7 @@ except ImportError as missing:
 PARTITION_ROWS = 65536
 FAN_IN = 8
 HELD_SHARE = 0.3  # of the workers' memory: for rows, and again for features
-LOST = (CommClosedError, asyncio.CancelledError, TimeoutError, OSError)
+LOST = (CommClosedError, FutureCancelledError, TimeoutError)
 
 
 def find_client(engine: Any) -> Client:
@@ -389,7 +395,10 @@ class DaskEngine:
         self._keep([name], states)
 
     def read(self, name: str) -> Any:
-        """A state field of all rows as a Dask array with the input's row chunks."""
+        """A state field of all rows: a Dask array with the input's row chunks.
+
+        An array in memory where the views were.
+        """
         states = self._kept[self._owners[name]]
         with self._faults():
             shape, dtype = self.client.submit(
@@ -405,8 +414,11 @@ class DaskEngine:
         ]
         whole = da.concatenate(parts)
         if isinstance(self.views, DaskViews):
-            whole = whole.rechunk({0: self.views.arrays[0].chunks[0]})
-        return whole
+            return whole.rechunk({0: self.views.arrays[0].chunks[0]})
+        if isinstance(self.views, DiskViews):
+            return whole
+        with self._faults():
+            return self.client.compute(whole).result()
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
@@ -495,7 +507,11 @@ class DaskEngine:
                 f"Dask gave up on a task after several workers died with it: {error}. "
                 "Workers that run out of memory need smaller chunks or more room."
             ) from error
-        except LOST as error:
+        except ManyviewError:
+            raise
+        except (Exception, FutureCancelledError) as error:
+            if self.client.status == "running" and not isinstance(error, LOST):
+                raise
             raise DeviceError(
                 f"The connection to the Dask scheduler was lost: {error!r}. Start the "
                 "cluster again; with checkpoint= the fit resumes at its last round."
