@@ -130,6 +130,6 @@ def views_elsewhere(X: Any) -> Any:
         from ..datasets.on_disk import open_on_disk
 
         return open_on_disk(*items)
-    from .dask import DaskViews
+    from .dask_views import DaskViews
 
     return DaskViews(X)

@@ -1,4 +1,6 @@
-"""Blocks on the workers of a Dask cluster; the one file that imports Dask.
+"""Blocks on the workers of a Dask cluster.
+
+This file and `dask_views` are the only ones that import Dask.
 
 Every partition of the rows is a chain of futures: its state after a pass is a
 task of its source, its state before and the pass's small value. Small values
@@ -25,13 +27,13 @@ from ..datasets.on_disk import DiskViews
 from ..errors import (
     DependencyError,
     DeviceError,
-    InputError,
     InputTypeError,
     ManyviewError,
 )
 from ..views import Block, Views
 from . import Step, Totals
 from . import partition as worker
+from .dask_views import PARTITION_ROWS, DaskViews
 from .local import BLOCK_ROWS
 
 try:
@@ -48,7 +50,6 @@ except ImportError as missing:
         "pip install 'manyview[dask]'."
     ) from missing
 
-PARTITION_ROWS = 65536
 FAN_IN = 8
 HELD_SHARE = 0.3  # of the workers' memory: for rows, and again for features
 LOST = (CommClosedError, FutureCancelledError, TimeoutError)
@@ -70,134 +71,6 @@ def find_client(engine: Any) -> Client:
             "engine='dask' found no Dask client. Start one first, for instance "
             "distributed.Client('tcp://HOST:8786'), or pass it as engine=client."
         ) from error
-
-
-class DaskViews:
-    """Views that are Dask arrays or DataFrames: shapes here, rows on workers."""
-
-    present = labels = row_names = origin = None
-
-    def __init__(self, data: Any) -> None:
-        named = data if isinstance(data, dict) else None
-        items = list(named.values()) if named is not None else _as_list(data)
-        self.names = tuple(
-            map(str, named) if named is not None else _numbered(len(items))
-        )
-        self.feature_names = tuple(_columns(item) for item in items)
-        self.arrays = tuple(
-            _as_array(x, n) for x, n in zip(items, self.names, strict=True)
-        )
-        self._aligned: tuple[Any, ...] | None = None
-
-    @property
-    def n_views(self) -> int:
-        """Number of views."""
-        return len(self.arrays)
-
-    @property
-    def n_features(self) -> tuple[int, ...]:
-        """Number of features of each view."""
-        return tuple(int(a.shape[1]) for a in self.arrays)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 when no view is wider, else float64."""
-        wide = any(a.dtype.kind == "f" and a.dtype.itemsize > 4 for a in self.arrays)
-        return np.dtype(np.float64 if wide else np.float32)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows, number of features of all views together)."""
-        return len(self), sum(self.n_features)
-
-    def __len__(self) -> int:
-        return int(self.aligned[0].shape[0])
-
-    @property
-    def aligned(self) -> tuple[Any, ...]:
-        """The views with the same known row chunks; counts rows where it must."""
-        if self._aligned is None:
-            sized = [_with_sizes(a) for a in self.arrays]
-            counts = {
-                n: int(a.shape[0]) for n, a in zip(self.names, sized, strict=True)
-            }
-            if len(set(counts.values())) > 1:
-                raise InputError(
-                    f"The views have different numbers of rows: {counts}. Every view "
-                    "must describe the same rows in the same order."
-                )
-            self.arrays = tuple(sized)
-            edges = sorted({int(e) for a in sized for e in np.cumsum(a.chunks[0])})
-            common = tuple(int(c) for c in np.diff([0, *edges]) if c)
-            self._aligned = tuple(a.rechunk({0: common}) for a in sized)
-        return self._aligned
-
-    def each(
-        self, function: Callable[[Views], Any], dtype: Any, width: int | None
-    ) -> Any:
-        """`function` of every chunk of rows, lazily, as one Dask array."""
-        same = len({a.chunks[0] for a in self.arrays}) == 1
-        unknown = any(np.isnan(a.shape[0]) for a in self.arrays)
-        matched = unknown and len({a.numblocks for a in self.arrays}) == 1
-        arrays = self.arrays if same or matched else self.aligned
-        rows = arrays[0].chunks[0]
-        return da.map_blocks(
-            _apply,
-            *arrays,
-            dtype=dtype,
-            chunks=(rows,) if width is None else (rows, (width,)),
-            drop_axis=1 if width is None else None,
-            meta=np.empty((0,) if width is None else (0, 0), dtype),
-            function=function,
-            names=self.names,
-        )
-
-
-def _apply(*chunks: Any, function: Callable[[Views], Any], names: Any) -> Any:
-    return function(worker.join_chunks(names, *chunks))
-
-
-def _as_list(data: Any) -> list[Any]:
-    return list(data) if isinstance(data, (list, tuple)) else [data]
-
-
-def _numbered(n_views: int) -> list[str]:
-    return [f"view{v}" for v in range(n_views)]
-
-
-def _columns(item: Any) -> tuple[str, ...] | None:
-    found = getattr(item, "columns", None)
-    return None if found is None else tuple(str(c) for c in found)
-
-
-def _as_array(item: Any, name: str) -> Any:
-    """One view as a 2-D Dask array with all columns in one chunk."""
-    if hasattr(item, "to_dask_array"):
-        array = item.to_dask_array()
-    elif isinstance(item, da.Array):
-        array = item
-    else:
-        array = da.from_array(np.asarray(item), chunks=(PARTITION_ROWS, -1))
-    if array.ndim != 2:
-        raise InputError(
-            f"View {name!r} must be 2-D (samples on rows, features on columns); its "
-            f"shape is {array.shape}. Reshape your data."
-        )
-    if array.dtype.kind not in "fiub":
-        raise InputTypeError(
-            f"View {name!r} is not numeric: its dtype is {array.dtype}. Drop or "
-            "encode text columns and give numbers."
-        )
-    return array if array.numblocks[1] == 1 else array.rechunk({1: -1})
-
-
-def _with_sizes(array: Any) -> Any:
-    """The array with its row chunks counted, the user's own left as it is."""
-    if not np.isnan(array.shape[0]):
-        return array
-    known = array.copy()
-    known.compute_chunk_sizes()
-    return known
 
 
 class DaskEngine:
