@@ -36,9 +36,9 @@ Matrix = np.ndarray[Any, Any]
 
 ROWS_PER_ANCHOR = 20
 KMEANS_STEPS = 10
-LARGE_SEARCH = 1e9
+LARGE_SEARCH = 5e8
 LARGE_ROWS_PER_ANCHOR = 10
-LARGE_STEPS = 5
+LARGE_STEPS = 4
 MOST_SPREAD = 200
 
 
@@ -133,7 +133,9 @@ def lloyd(rows: Array, n_anchors: int, seed: int) -> Array:
     centres = rows[like(start, rows)]
     ones = xp.ones_like(rows[:, :1])
     for _ in range(LARGE_STEPS):
-        nearest = xp.argmin(row_norms(centres) - 2.0 * (rows @ centres.T), axis=1)
+        score = rows @ (-2.0 * centres.T)
+        score += row_norms(centres)
+        nearest = xp.argmin(score, axis=1)
         counts = cast(index_sum(ones, nearest, n_anchors), rows)
         sums = cast(index_sum(rows, nearest, n_anchors), rows)
         filled = counts > 0

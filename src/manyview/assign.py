@@ -191,7 +191,8 @@ def _first_centres(sample: Matrix, n_clusters: int, n_init: int, seed: int) -> C
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters is valid data.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return euclidean(search.fit(sample.astype(np.float64)).cluster_centers_)
+        some = sample[:KMEANS_SAMPLE].astype(np.float64)
+        return euclidean(search.fit(some).cluster_centers_)
 
 
 def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:

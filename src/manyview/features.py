@@ -78,7 +78,7 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
             if small.keep:
                 kept[f"Phi{v}"] = phi
             phi = phi if rows is None else phi[rows]
-        stats[f"gram{v}"] = ridge.block_gram(phi)
+        stats[f"gram{v}"] = ridge.block_gram(phi, exact=not small.sampled)
         stats[f"sum{v}"] = wide_sum(phi, axis=0)
         stats[f"rows{v}"] = _count(chosen)
     return Result(state=kept, stats=stats)

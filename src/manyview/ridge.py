@@ -44,8 +44,14 @@ class Ridge(NamedTuple):
     gram: Array
 
 
-def block_gram(phi: Array) -> Array:
-    """Lower triangle of PhiᵀPhi in float64; what stands above it means nothing."""
+def block_gram(phi: Array, *, exact: bool = True) -> Array:
+    """Lower triangle of PhiᵀPhi in float64; what stands above it means nothing.
+
+    Without `exact` a block of float32 rows is multiplied in float32: enough where
+    the ridge weight is a share of the Gram itself.
+    """
+    if is_numpy_array(phi) and phi.dtype == np.float32 and not exact:
+        return scipy.linalg.blas.ssyrk(1.0, phi.T, lower=1)
     wide = _xp.wide(phi)
     if is_numpy_array(wide):
         return scipy.linalg.blas.dsyrk(1.0, wide.T, lower=1)
