@@ -1,0 +1,154 @@
+"""Why: noise views, copies, typical rows and telling features."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.metrics import adjusted_rand_score
+
+from manyview import S2MVTC, AnchorSpectral, Views
+from manyview.baselines import ConcatKMeans
+from manyview.datasets import make_views
+from manyview.errors import InputError
+from manyview.explain import explain
+
+
+@pytest.fixture(scope="module")
+def data():
+    quality = [1, 1, 0, 1]
+    return make_views(300, (6, 8, 7, 5), 4, view_quality=quality, random_state=5)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return S2MVTC(4, random_state=0).fit(data)
+
+
+@pytest.fixture(scope="module")
+def found(model, data):
+    return explain(model, data, leave_out=False)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [S2MVTC, AnchorSpectral])
+def test_a_noise_view_has_the_least_influence(kind, seed):
+    data = make_views(
+        250, (6, 8, 7, 5), 4, view_quality=[1, 1, 0, 1], random_state=seed
+    )
+    shares = kind(4, random_state=0).fit(data).view_influence_
+    assert shares.argmin() == 2 and shares[2] < 0.5 * shares.mean()
+    assert shares.sum() == pytest.approx(1.0)
+
+
+def test_influence_without_a_graph():
+    data = make_views(250, (6, 8, 7), 3, view_quality=[1, 0, 1], random_state=0)
+    model = S2MVTC(3, random_state=0, smoothing=None).fit(data)
+    assert model.view_influence_.argmin() == 1
+    assert model.cluster_influence_.shape == (3, 3)
+
+
+def test_a_second_copy_of_a_view_changes_little(data, model):
+    twice = S2MVTC(4, random_state=0).fit([*data.arrays, data.arrays[0]])
+    assert adjusted_rand_score(model.labels_, twice.labels_) >= 0.95
+
+
+def test_the_explanation_agrees_with_the_fit(found, model):
+    assert np.abs(found.view_influence - model.view_influence_).max() < 0.05
+    assert found.sizes.tolist() == np.bincount(model.labels_).tolist()
+    assert np.array_equal(found.certainty, model.certainty_)
+
+
+def test_views_that_tell_the_same_agree(found):
+    matrix = found.view_agreement
+    assert np.array_equal(matrix, matrix.T) and (np.diag(matrix) == 1).all()
+    clear = matrix[np.ix_([0, 1, 3], [0, 1, 3])]
+    assert clear.min() > 0.5 and np.abs(matrix[2, [0, 1, 3]]).max() < 0.1
+
+
+def test_leaving_out_the_telling_view_changes_most():
+    data = make_views(150, (6, 5, 5), 3, view_quality=[1, 0, 0.2], random_state=0)
+    model = AnchorSpectral(3, random_state=0).fit(data)
+    change = explain(model, data).left_out
+    assert change.argmax() == 0 and change[0] > 0.3 > change[1]
+
+
+def test_rows_that_had_one_view_alone_are_left_out_with_it():
+    data = make_views(120, (5, 5), 3, random_state=0)
+    present = np.ones((120, 2), dtype=bool)
+    present[:10, 0] = False
+    views = Views(list(data.arrays), present=present)
+    model = AnchorSpectral(3, random_state=0).fit(views)
+    assert explain(model, views).left_out.shape == (2,)
+
+
+def test_typical_and_doubtful_rows(found, model):
+    for j in range(4):
+        rows = np.flatnonzero(model.labels_ == j)
+        assert set(found.typical[j]) | set(found.doubtful[j]) <= set(rows)
+        sure = model.certainty_
+        assert sure[found.typical[j]].min() >= np.median(sure[rows])
+        assert sure[found.doubtful[j]].max() <= np.median(sure[rows])
+
+
+def test_telling_features_are_found_by_name():
+    rng = np.random.default_rng(0)
+    group = np.arange(90) % 3
+    clear = rng.normal(size=(90, 4))
+    clear[:, 2] += 8.0 * group
+    other = rng.normal(size=(90, 2))
+    names = [["a", "b", "tall", "d"], None]
+    views = Views([clear, other], feature_names=names, names=["size", "rest"])
+    model = ConcatKMeans(3, random_state=0).fit(views)
+    model.labels_ = group
+    found = explain(model, views, leave_out=False, n_features=1)
+    ends = [e for e in found.effects if e.cluster != 1]
+    assert [(e.view, e.feature) for e in ends] == [("size", "tall")] * 2
+    first = found.effects[0]
+    inside, outside = clear[group == 0, 2], clear[group != 0, 2]
+    spread = inside.var() * 30 + outside.var() * 60
+    expected = (inside.mean() - outside.mean()) / np.sqrt(spread / 88)
+    assert first.size == pytest.approx(expected)
+    assert first.inside == pytest.approx(inside.mean())
+    assert found.certainty is None and found.typical[0].size == 0
+
+
+def test_sparse_views_and_hidden_rows_give_the_same_features():
+    rng = np.random.default_rng(1)
+    counts = rng.poisson(1.0, size=(60, 5)).astype(float)
+    counts[::2, 1] += 6.0
+    present = np.ones((60, 2), dtype=bool)
+    present[5:9, 0] = False
+    model = AnchorSpectral(2, random_state=0)
+    dense = Views([counts, counts[:, :2]], present=present)
+    sparse = Views([csr_array(counts), csr_array(counts[:, :2])], present=present)
+    first = explain(model.fit(dense), dense, leave_out=False).effects
+    labels = model.labels_
+    model.fit(sparse).labels_ = labels
+    second = explain(model, sparse, leave_out=False).effects
+    for one, two in zip(first, second, strict=True):
+        assert one[:3] == two[:3] and one.size == pytest.approx(two.size)
+
+
+def test_constant_features_set_nothing_apart():
+    x = np.column_stack([np.arange(20) // 10 * 5.0, np.full(20, 3.0)])
+    x[:, 0] += np.linspace(0, 1, 20)
+    model = AnchorSpectral(2, random_state=0).fit([x])
+    found = explain(model, [x], leave_out=False)
+    assert {e.feature for e in found.effects} == {"feature 0"}
+
+
+def test_tables_name_views_clusters_and_rows(data, model):
+    named = Views(
+        dict(zip(["one", "two", "noise", "four"], data.arrays, strict=True)),
+        row_names=[f"row {i}" for i in range(300)],
+    )
+    found = explain(model, named, leave_out=False)
+    text = str(found)
+    assert "noise" in text and "row " in text and "feature" in text
+    assert [t.name for t in found.tables()] == [
+        "views", "agreement", "clusters", "features",
+    ]  # fmt: skip
+
+
+def test_other_rows_than_in_the_fit_get_a_sentence(model, data):
+    with pytest.raises(InputError, match="300 rows; 100 were given"):
+        explain(model, data[:100])

@@ -1,0 +1,156 @@
+"""How many clusters: criteria, verdicts, and the honest answer to noise."""
+
+import numpy as np
+import pytest
+
+from manyview import S2MVTC, AnchorSpectral, Views, choose_n_clusters
+from manyview.baselines import ConcatKMeans
+from manyview.datasets import load, make_views
+from manyview.errors import DegenerateWarning, InputError, InputTypeError
+from manyview.selection import (
+    Choice,
+    decide,
+    finest_peak,
+    neighbour_score,
+    spectral_gap,
+)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 8, 12, 16])
+def test_clear_clusters_are_counted(k):
+    found = choose_n_clusters(
+        make_views(400, (10, 20, 15), k, random_state=k),
+        range(2, 19),
+        random_state=0,
+    )
+    assert found.n_clusters is not None
+    assert abs(found.n_clusters - k) <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["normal", "uniform"])
+def test_noise_has_no_clear_answer(kind, seed):
+    rng = np.random.default_rng(seed)
+    views = [getattr(rng, kind)(size=(300, d)) for d in (4, 9)]
+    found = choose_n_clusters(views, range(2, 13), random_state=0)
+    assert found.n_clusters is None
+    assert found.certainty == "no clear answer" and "No clear answer" in found.sentence
+
+
+def test_rows_in_another_order_give_the_same_answer():
+    views = make_views(200, (6, 8), 4, random_state=0)
+    shuffled = views[np.random.default_rng(1).permutation(200)]
+    first, second = (
+        choose_n_clusters(v, range(2, 8), random_state=0) for v in (views, shuffled)
+    )
+    assert first.n_clusters == second.n_clusters == 4
+    assert np.allclose(first.gap, second.gap, atol=1e-3)
+
+
+def test_auto_settles_the_number_and_says_what_it_found():
+    views = make_views(200, (6, 8), 4, random_state=0)
+    for kind in (S2MVTC, AnchorSpectral):
+        model = kind("auto", random_state=0).fit(views)
+        assert model.n_clusters == "auto" and model.n_clusters_ == 4
+        assert isinstance(model.choice_, Choice)
+        assert len(np.unique(model.labels_)) == 4
+        assert np.array_equal(model.predict(views), model.labels_)
+
+
+def test_auto_on_noise_warns_and_goes_on():
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(200, 5)), rng.normal(size=(200, 4))]
+    with pytest.warns(DegenerateWarning, match="No clear answer"):
+        model = AnchorSpectral("auto", random_state=0).fit(views)
+    assert model.n_clusters_ == model.choice_.best_guess
+
+
+def test_other_methods_and_words_do_not_take_auto():
+    views = make_views(40, (3, 3), 2, random_state=0)
+    with pytest.raises(InputTypeError, match="n_clusters must be a whole number"):
+        ConcatKMeans("auto").fit(views)
+    with pytest.raises(InputTypeError, match="n_clusters must be a whole number"):
+        S2MVTC("many").fit(views)
+
+
+@pytest.mark.parametrize("wrong", [[], [1, 2], [2, 300], [2.5]])
+def test_bad_candidates_get_a_sentence(wrong):
+    views = make_views(60, (3, 3), 2, random_state=0)
+    with pytest.raises((InputError, InputTypeError), match=r"clusters"):
+        choose_n_clusters(views, wrong)
+
+
+def test_missing_views_and_sparse_views_can_be_counted():
+    views = make_views(240, (6, 8, 5), 3, random_state=0)
+    present = np.random.default_rng(0).random((240, 3)) > 0.2
+    present[~present.any(axis=1), 0] = True
+    holed = Views(list(views.arrays), present=present)
+    assert choose_n_clusters(holed, range(2, 8), random_state=0).best_guess == 3
+
+
+def test_the_gap_by_hand():
+    values = np.array([1.0, 0.9, 0.8, 0.2])
+    assert spectral_gap(values, 3) == pytest.approx(1 - 0.15 / 0.8)
+    assert spectral_gap(values, 2) == pytest.approx(1 - 0.1 / 0.2)
+    assert spectral_gap(np.array([1.0]), 2) == 0.0, "no second vector, nothing to see"
+
+
+def test_of_groups_of_groups_the_finer_level_is_taken():
+    assert finest_peak(np.array([3.0, 2.0, 2.2, 2.8, 2.0])) == 3
+    assert finest_peak(np.array([3.0, 2.9, 2.95, 2.0])) == 0, "no dip before it"
+    assert finest_peak(np.array([3.0, 1.0, 2.0, 1.0])) == 0, "not nearly as high"
+
+
+def test_verdicts():
+    counts = np.arange(2, 5)
+    high, low = np.array([0.1, 0.9, 0.2]), np.array([0.1, 0.2, 0.1])
+    clear = decide(counts, high, high, high)
+    assert (clear.n_clusters, clear.certainty) == (3, "clear")
+    assert decide(counts, low, high, high).n_clusters is None
+    assert decide(counts, high, low, high).n_clusters is None
+    other = high[::-1]
+    assert decide(counts, 0.5 * high, np.ones(3), other).certainty == "likely"
+
+
+def test_an_answer_at_the_edge_says_so():
+    counts = np.arange(2, 5)
+    rising = np.array([0.1, 0.5, 0.9])
+    found = decide(counts, rising, rising, rising)
+    assert found.n_clusters == 4 and "there may be more" in found.sentence
+
+
+def test_table_and_figure(tmp_path):
+    counts = np.arange(2, 5)
+    high = np.array([0.1, 0.9, 0.2])
+    found = decide(counts, high, high, high)
+    table = found.table()
+    assert [row[0].text for row in table.rows] == ["2", "3", "4"]
+    assert [row[0].mark for row in table.rows] == [None, "best", None]
+    pytest.importorskip("matplotlib")
+    assert [p.suffix for p in found.plot(tmp_path / "k")] == [".png", ".svg"]
+    assert all(p.stat().st_size > 1000 for p in tmp_path.iterdir())
+
+
+def test_the_scorer_prefers_the_better_partition():
+    views = make_views(150, (5, 6), 3, random_state=0)
+
+    class Fixed:
+        def __init__(self, labels):
+            self.labels = labels
+
+        def predict(self, X):
+            return self.labels
+
+    good = neighbour_score(Fixed(views.labels), views)
+    mixed = np.random.default_rng(0).permutation(views.labels)
+    assert good > 0.8 and abs(neighbour_score(Fixed(mixed), views)) < 0.1
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Handwritten", "HW2sources", "SNAREseq"])
+def test_real_classes_are_counted(name, data_dir):
+    views = load(data_dir / f"{name}.npz")
+    found = choose_n_clusters(views, random_state=0)
+    assert found.n_clusters is not None
+    assert abs(found.n_clusters - len(np.unique(views.labels))) <= 2
