@@ -45,6 +45,10 @@ def _table(table: Table) -> str:
     )
 
 
+def _side(column: int) -> str:
+    return ' class="number"' if column else ""
+
+
 def _cell(cell: Cell) -> str:
     form = {BEST: "<strong>{}</strong>", SECOND: "<u>{}</u>", None: "{}"}[cell.mark]
     return form.format(escape(cell.text))

@@ -27,9 +27,15 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
 
 const collator = new Intl.Collator(undefined, { numeric: true });
 
+// What a cell sorts by: its value, or the number it begins with.
+function numberIn(cell) {
+  if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
+  return parseFloat(cell.textContent.trim().replace("−", "-").replaceAll(",", ""));
+}
+
 function compareCells(a, b) {
-  const [x, y] = [a.dataset.value, b.dataset.value];
-  if (x !== undefined && y !== undefined) return Number(x) - Number(y);
+  const [x, y] = [numberIn(a), numberIn(b)];
+  if (Number.isFinite(x) && Number.isFinite(y) && x !== y) return x - y;
   return collator.compare(a.textContent, b.textContent);
 }
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..experiments.audit import OrderAudit
     from ..views import Views
 
+SCRIPTS = ("encoding.js", "maps.js", "charts.js", "report.js")
 INSTALL = "pip install 'manyview[report]'"
 
 
@@ -93,9 +94,15 @@ def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
     body = sections.body(subject, maps, data, {"maps of this page": drawn})
     scripts = (
         json_element("report-data", data)
-        + f"<script>{script}</script>\n<script>\n{asset('report.js')}</script>\n"
+        + f"<script>{script}</script>\n<script>\n{page_script()}</script>\n"
     )
     return page(f"Clusters of {subject.source}", body, scripts=scripts)
+
+
+def page_script() -> str:
+    """The page's own scripts as one, closed against all others."""
+    joined = "\n".join(asset(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{joined}}})();\n'
 
 
 def plotly_script() -> str:
