@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from manyview import S2MVTC, AnchorSpectral, Views, progress
 from manyview.baselines import ConcatKMeans
+from manyview.cli import main
 from manyview.datasets import convert
 from manyview.engine import Result, open_engine
 from manyview.errors import DeviceError, FileError, InputError, InputTypeError
@@ -363,6 +364,15 @@ def test_client_that_dies_resumes_from_its_checkpoint(client, views, local, tmp_
         model.fit(data)
     assert "Round 3" in titles and not {"Round 1", "Round 2"} & set(titles)
     assert ari(local["S2MVTC"], model.labels_.compute()) >= 0.999
+
+
+def test_command_line_fits_on_a_cluster(client, views, local, tmp_path, capsys):
+    data, out = write_store(views, tmp_path), tmp_path / "run"
+    place = ["--engine", "dask", "--scheduler", client.scheduler.address]
+    setting = ["--method", "concat-kmeans", "-k", "4", "--out", str(out)]
+    assert main(["fit", str(data), *setting, *place]) == 0
+    assert ari(local["ConcatKMeans"], np.load(out / "labels.npy")) >= 0.999
+    capsys.readouterr()
 
 
 def test_errors_of_a_step_keep_their_words(client, views):

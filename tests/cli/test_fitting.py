@@ -23,7 +23,9 @@ def test_results_are_those_of_the_estimator(manyview, folder: Path) -> None:
     np.testing.assert_array_equal(np.load("run/labels.npy"), expected)
     meta = read_meta("run")
     assert meta["method"] == "ConcatKMeans"
-    assert meta["settings"] == {"n_clusters": 4, "n_init": 2, "random_state": 3}
+    place = {"engine": "local", "checkpoint": None}
+    named = {"n_clusters": 4, "n_init": 2, "random_state": 3}
+    assert meta["settings"] == {**named, **place}
     assert meta["data"]["files"] == ["a.npy", "b.npy"]
     assert [v["name"] for v in meta["data"]["views"]] == ["a", "b"]
     assert set(meta["timings"]) == {"reading", "fitting"}

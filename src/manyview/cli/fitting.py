@@ -10,6 +10,7 @@ import typer
 
 from ..progress import shown
 from . import terminal
+from .cluster import CheckpointFolder, Engine, Scheduler, cluster, place_settings
 from .reading import Files, Fill, LabelSource, ViewNames, read_views
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def fit(
             help="Any parameter of the method; may be repeated.",
         ),
     ] = None,
+    engine: Engine = "local",
+    scheduler: Scheduler = None,
+    checkpoint: CheckpointFolder = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier run in DIR.")
     ] = False,
@@ -63,20 +67,26 @@ def fit(
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
     """
+    from ..engine import views_elsewhere
     from ..run_files import MODEL, check_target, writing
     from .settings import make_estimator, parse_settings, parse_value
 
     given = parse_settings(settings or [])
+    given |= place_settings(engine, scheduler, checkpoint)
     if smoothing is not None:
         given["smoothing"] = parse_value(smoothing)
     model = make_estimator(method, clusters, seed, given)
     check_target(out, force=force)
     start = time.perf_counter()
-    views = read_views(files, view, labels, fill)
-    reading = time.perf_counter() - start
-    run = _fit(model, views, files, reading)
-    with writing(out, run, force=force) as unfinished:
-        model.save(unfinished / MODEL)
+    with cluster(scheduler):
+        if scheduler is None:
+            views = read_views(files, view, labels, fill)
+        else:
+            views = views_elsewhere(files)
+        reading = time.perf_counter() - start
+        run = _fit(model, views, files, reading)
+        with writing(out, run, force=force) as unfinished:
+            model.save(unfinished / MODEL)
     folder = Path(out).expanduser().absolute()
     _report(run, views)
     terminal.say_written(folder, "Labels, model and record")
@@ -85,6 +95,8 @@ def fit(
 def _fit(
     model: MultiViewClusterer, views: Views, files: list[str], reading: float
 ) -> Run:
+    import numpy as np
+
     from ..metrics import clustering_scores
     from ..run_files import Run
 
@@ -93,16 +105,17 @@ def _fit(
     with shown(True, f"Fitting {name}"):
         model.fit(views)
     fitting = time.perf_counter() - start
-    scores = None
+    found, scores = np.asarray(model.labels_), None
     if views.labels is not None:
-        scores = clustering_scores(views.labels, model.labels_)
+        scores = clustering_scores(views.labels, found)
+    embedding = getattr(model, "embedding_", None)
     return Run(
-        labels=model.labels_,
+        labels=found,
         method=name,
         settings=model.get_params(),
         data={"files": files, **_facts(views)},
         timings={"reading": reading, "fitting": fitting},
-        embedding=getattr(model, "embedding_", None),
+        embedding=None if embedding is None else np.asarray(embedding),
         row_names=views.row_names,
         scores=scores,
         extra={"command": "fit"},

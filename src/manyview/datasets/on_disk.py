@@ -1,7 +1,7 @@
 """Views that stay on disk and travel as their paths: every process opens its own.
 
-Converted folders, Zarr stores and Parquet (files, or folders of them) are read
-by rows, never as a whole.
+Converted folders, Zarr stores, npy files and Parquet (files, or folders of them)
+are read by rows, never as a whole.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..errors import DependencyError, FileError
 from ..views import Views
 from .layout import LABEL_NAMES
 from .many_files import combine
+from .npy_file import map_array
 from .raw import NDArray, RawData, Request
 from .store import is_store, open_store
 from .zarr_store import looks_like_zarr, read
@@ -33,15 +34,6 @@ class DiskViews(Views):
 
     def __reduce__(self) -> Any:
         return open_on_disk, self.paths
-
-
-def is_path(source: Any) -> bool:
-    """Is this a path, or a list of nothing but paths?"""
-    if isinstance(source, (list, tuple)):
-        return len(source) > 0 and all(
-            isinstance(s, (str, os.PathLike)) for s in source
-        )
-    return isinstance(source, (str, os.PathLike))
 
 
 def open_on_disk(*paths: str | os.PathLike[str]) -> DiskViews:
@@ -73,11 +65,13 @@ def _read_lazily(path: Path) -> RawData:
         return open_store(path, verify=False)
     if looks_like_zarr(path):
         return read(path, Request(), ExitStack())
+    if path.suffix.lower() == ".npy":
+        return RawData([map_array(path)], [path.stem])
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files or files[0].suffix.lower() not in (".parquet", ".pq"):
         raise FileError(
-            f"{path} is neither a folder of 'manyview convert', nor Zarr, nor Parquet. "
-            "Convert it first: manyview convert FILE --out FOLDER."
+            f"{path} is neither a folder of 'manyview convert', nor Zarr, Parquet or "
+            "npy. Convert it first: manyview convert FILE --out FOLDER."
         )
     return RawData([ParquetRows(files)], [path.stem])
 
@@ -122,14 +116,14 @@ class ParquetRows:
     def __getitem__(self, rows: Any) -> NDArray:
         if not isinstance(rows, slice):
             first, last = int(np.min(rows)), int(np.max(rows)) + 1
-            return self[first:last][np.asarray(rows) - first]
+            return np.asarray(self[first:last][np.asarray(rows) - first])
         start, stop, _ = rows.indices(self.shape[0])
         touched = np.flatnonzero((self._edges[:-1] < stop) & (self._edges[1:] > start))
         if stop <= start or not touched.size:
             return np.empty((0, self.shape[1]), self.dtype)
         parts = [self._read_group(int(g)) for g in touched]
         offset = int(self._edges[touched[0]])
-        return np.concatenate(parts)[start - offset : stop - offset]
+        return np.asarray(np.concatenate(parts)[start - offset : stop - offset])
 
     def _read_group(self, number: int) -> NDArray:
         file, group = self._groups[number]

@@ -51,6 +51,7 @@ except ImportError as missing:
     ) from missing
 
 FAN_IN = 8
+PATIENCE = "10s"
 HELD_SHARE = 0.3  # of the workers' memory: for rows, and again for features
 LOST = (CommClosedError, FutureCancelledError, TimeoutError)
 
@@ -71,6 +72,20 @@ def find_client(engine: Any) -> Client:
             "engine='dask' found no Dask client. Start one first, for instance "
             "distributed.Client('tcp://HOST:8786'), or pass it as engine=client."
         ) from error
+
+
+@contextmanager
+def connect(address: str) -> Iterator[Client]:
+    """A client of the scheduler at an address, for the time being."""
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise DeviceError(
+            f"No Dask scheduler answers at {address}: {error}. Check the address, or "
+            "start one with 'dask scheduler'."
+        ) from error
+    with client:
+        yield client
 
 
 class DaskEngine:
