@@ -33,7 +33,7 @@ dist: $(STAMPS)/dist
 	$(BIN)/python -m build
 
 docs: $(STAMPS)/full
-	$(BIN)/sphinx-build -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 # Removes what the targets wrote, but keeps .venv.
 clean:

@@ -67,11 +67,16 @@ html_theme = "pydata_sphinx_theme"
 html_title = "manyview"
 html_static_path = ["_static"]
 html_css_files = ["manyview.css"]
-html_sidebars = {"index": []}
+ALONE = (
+    *("index", "quickstart", "row_order", "choosing_a_method", "honest_benchmark"),
+    *("how_it_works", "adding_a_method"),
+)
+html_sidebars = {page: [] for page in ALONE}
 html_show_sourcelink = False
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
+    "navbar_align": "left",
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

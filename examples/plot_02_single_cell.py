@@ -3,9 +3,8 @@ Single cells: counts of genes and of proteins
 =============================================
 
 CITE-seq measures thousands of sparse gene counts and a few dozen proteins of the same
-cells. The data here is generated with that shape: five kinds
-of cells, each with a gene program and marker proteins, both noisy. Sparse views stay
-sparse.
+cells. The data here is generated with that shape: five kinds of cells, each with a gene
+program and marker proteins, both noisy. Sparse views stay sparse.
 """
 
 import numpy as np
@@ -21,14 +20,13 @@ kind = rng.integers(5, size=900)
 
 depth = rng.lognormal(0.0, 0.4, size=(900, 1))
 raised = kind[:, None] == (np.arange(1200) % 12)
-genes = sp.csr_array(rng.poisson(depth * (0.05 + 0.2 * raised)))
+genes = sp.csr_array(rng.poisson(depth * (0.05 + 0.18 * raised)))
 markers = kind[:, None] == (np.arange(25) % 5)
-proteins = rng.poisson(20 + 6 * markers * rng.gamma(2.0, 0.5, size=(900, 25)))
+proteins = rng.poisson(20 + 5 * markers * rng.gamma(2.0, 0.5, size=(900, 25)))
 
 views = Views({"genes": genes, "proteins": proteins}, labels=kinds[kind])
-print(
-    views, f"- {1 - genes.nnz / np.prod(genes.shape):.0%} of the gene counts are zero"
-)
+print(views)
+print(f"{1 - genes.nnz / np.prod(genes.shape):.0%} of the gene counts are zero")
 
 # %%
 # Neither view needs to be normalised: counts are recognised as counts.

@@ -2,9 +2,9 @@
 Text and image embeddings
 =========================
 
-Articles with a picture: a bag of words and a dense image embedding of each. The data
-is generated: eight topics, texts that mix two topics, image embeddings on a sphere
-whose neighbours are sometimes misleading.
+Articles with a picture: a bag of words and a dense image embedding of each. The data is
+generated: eight topics, texts that mix two topics, blurred image embeddings on a
+sphere.
 """
 
 import numpy as np
@@ -21,12 +21,11 @@ topic = rng.integers(n_topics, size=n)
 other = rng.integers(n_topics, size=n)
 
 words = rng.dirichlet(np.full(n_words, 0.05), size=n_topics)
-mixture = 0.6 * words[topic] + 0.4 * words[other]
+mixture = 0.62 * words[topic] + 0.38 * words[other]
 text = sp.csr_array(np.stack([rng.multinomial(80, p) for p in mixture]))
 
 centres = rng.normal(size=(n_topics, 64))
-seen = np.where(rng.random(n) < 0.15, other, topic)  # 15 % misleading pictures
-image = centres[seen] + 1.3 * rng.normal(size=(n, 64))
+image = centres[topic] + 3.0 * rng.normal(size=(n, 64))
 image /= np.linalg.norm(image, axis=1, keepdims=True)
 
 views = Views({"text": text, "image": image}, labels=topic)
