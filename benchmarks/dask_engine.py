@@ -1,0 +1,257 @@
+"""The Dask engine: time against the local engine, traffic, rows on disk.
+
+    python benchmarks/dask_engine.py ratio --rows 1000000
+    python benchmarks/dask_engine.py disk --rows 10000000 --folder /scratch
+    python benchmarks/dask_engine.py ratio --quick          # seconds, anywhere
+
+`ratio` fits the same rows in this process and on two single-threaded workers and
+prints the times, their ratio, the agreement of the labels, and the bytes that
+every kind of pass has moved over the workers' sockets (sent and received: what
+goes between two workers counts twice). `disk` writes generated rows block by
+block, fits them with workers of limited memory that read them themselves, and
+says whether a worker was restarted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from sklearn.metrics import adjusted_rand_score
+
+from manyview import S2MVTC, Views, progress
+from report import machine
+
+N_CLUSTERS = 20
+BLOCK = 65_536
+
+
+def make_rows(start: int, stop: int, n_views: int, width: int) -> list[Any]:
+    """Rows of a mixture, a function of their number alone."""
+    centres = np.random.default_rng(0).normal(size=(n_views, N_CLUSTERS, width))
+    out: list[list[Any]] = [[] for _ in range(n_views)]
+    for block in range(start // BLOCK, -(-stop // BLOCK)):
+        rng = np.random.default_rng([1, block])
+        groups = rng.integers(0, N_CLUSTERS, BLOCK)
+        for v in range(n_views):
+            noise = rng.standard_normal((BLOCK, width), dtype=np.float32)
+            out[v].append((1.5 * centres[v][groups] + noise).astype(np.float32))
+    first = start - start // BLOCK * BLOCK
+    return [np.concatenate(x)[first : first + stop - start] for x in out]
+
+
+@contextmanager
+def cluster(memory: str, n_workers: int = 2) -> Iterator[Any]:
+    """A client of single-threaded worker processes that count their bytes."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            memory_limit=memory,
+            dashboard_address=None,
+        ) as workers,
+        Client(workers) as client,
+    ):
+        client.run(count_bytes)
+        yield client
+
+
+def count_bytes() -> None:
+    """Make a worker count what its sockets send and receive."""
+    from distributed.comm import tcp
+    from distributed.utils import nbytes
+
+    tcp.counted = 0
+    write, from_frames = tcp.TCP.write, tcp.from_frames
+
+    async def counted_write(self: Any, *args: Any, **more: Any) -> Any:
+        sent = await write(self, *args, **more)
+        tcp.counted += sent
+        return sent
+
+    async def counted_frames(frames: Any, **more: Any) -> Any:
+        tcp.counted += sum(map(nbytes, frames))
+        return await from_frames(frames, **more)
+
+    tcp.TCP.write, tcp.from_frames = counted_write, counted_frames
+
+
+def counted() -> int:
+    """Bytes counted so far in this worker."""
+    from distributed.comm import tcp
+
+    return int(getattr(tcp, "counted", 0))
+
+
+class Ledger:
+    """Time and bytes of every kind of pass."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.rows: list[tuple[str, float, int]] = []
+
+    def __call__(self, title: str, done: int, total: int) -> None:
+        if done == 0:
+            self.note(title)
+
+    def note(self, title: str) -> None:
+        """Remember the clock and the counters at this moment."""
+        moved = sum(self.client.run(counted).values())
+        self.rows.append((title, time.perf_counter(), moved))
+
+    def passes(self) -> list[dict[str, Any]]:
+        """Number, seconds and bytes by title."""
+        self.note("end")
+        out: dict[str, dict[str, Any]] = {}
+        for (title, begun, before), (_, ended, after) in zip(
+            self.rows, self.rows[1:], strict=False
+        ):
+            row = out.setdefault(
+                title, {"pass": title, "times": 0, "seconds": 0.0, "bytes": 0}
+            )
+            row["times"] += 1
+            row["seconds"] += ended - begun
+            row["bytes"] += after - before
+        return list(out.values())
+
+
+def estimator(quick: bool, **place: Any) -> S2MVTC:
+    """The method at its defaults, smaller for a quick run."""
+    small = {"n_anchors": 100, "n_graph_anchors": 300} if quick else {}
+    return S2MVTC(N_CLUSTERS, random_state=0, **small, **place)
+
+
+def ratio(args: argparse.Namespace) -> dict[str, Any]:
+    """Local engine and Dask on the same rows in memory."""
+    import dask.array as da
+
+    rows = make_rows(0, args.rows, 3, args.width)
+    start = time.perf_counter()
+    own = estimator(args.quick).fit(Views(rows)).labels_
+    local = time.perf_counter() - start
+    with cluster(args.memory) as client:
+        lazy = [da.from_array(x, chunks=(BLOCK, -1)) for x in rows]
+        far = client.persist(lazy)
+        ledger = Ledger(client)
+        start = time.perf_counter()
+        with progress.listen(ledger):
+            model = estimator(args.quick, engine=client).fit(far)
+        taken = time.perf_counter() - start
+        labels = model.labels_.compute()
+        passes = ledger.passes()
+    return {
+        "rows": args.rows,
+        "local_s": local,
+        "dask_s": taken,
+        "ratio": taken / local,
+        "ari": adjusted_rand_score(own, labels),
+        "bound_bytes_per_round": _bound(model, 2),
+        "passes": passes,
+    }
+
+
+def _bound(model: S2MVTC, n_workers: int) -> int:
+    """3 × workers × views × (r + rank) × n_components × 8."""
+    small = model._passes.rounds[-1]
+    heights = sum(len(m) for m in (*small.fits, *(small.smooth or ())))
+    return int(3 * n_workers * heights * small.fits[0].shape[1] * 8)
+
+
+def disk(args: argparse.Namespace) -> dict[str, Any]:
+    """Rows on disk, workers of limited memory."""
+    folder = Path(args.folder) / f"manyview-dask-{args.rows}"
+    paths = write_rows(folder, args.rows, args.width)
+    try:
+        with cluster(args.memory) as client:
+            before = client.run(os.getpid)
+            ledger = Ledger(client)
+            start = time.perf_counter()
+            with progress.listen(ledger):
+                model = estimator(args.quick, engine=client).fit(paths)
+            taken = time.perf_counter() - start
+            sizes = np.bincount(model.labels_.compute())
+            passes = ledger.passes()
+            return {
+                "rows": args.rows,
+                "memory": args.memory,
+                "dask_s": taken,
+                "workers_restarted": client.run(os.getpid) != before,
+                "peak_rss": client.run(peak_rss),
+                "features_kept": model._passes.start.features.keep,
+                "clusters": [int(sizes.min()), int(sizes.max())],
+                "passes": passes,
+            }
+    finally:
+        if not args.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_rows(folder: Path, n_rows: int, width: int) -> list[str]:
+    """One npy file per view, written block by block; found again if complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"view{v}.npy" for v in range(3)]
+    if (folder / "complete").exists():
+        return [str(p) for p in paths]
+    shape = (n_rows, width)
+    outs = [np.lib.format.open_memmap(p, "w+", np.float32, shape) for p in paths]
+    for start in range(0, n_rows, BLOCK):
+        stop = min(start + BLOCK, n_rows)
+        for out, x in zip(outs, make_rows(start, stop, 3, width), strict=True):
+            out[start:stop] = x
+    for out in outs:
+        out.flush()
+    (folder / "complete").touch()
+    return [str(p) for p in paths]
+
+
+def peak_rss() -> int:
+    """Largest resident size of a worker so far, in bytes."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Parse, run, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=("ratio", "disk"))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--width", type=int, default=64, help="features per view")
+    parser.add_argument("--memory", default="auto", help="of each worker, e.g. 1GB")
+    parser.add_argument("--folder", default=".", help="where to write rows")
+    parser.add_argument("--keep", action="store_true", help="keep the written rows")
+    parser.add_argument("--quick", action="store_true", help="a smoke run")
+    parser.add_argument("--out", type=Path, help="JSON file to write")
+    args = parser.parse_args(arguments)
+    if args.quick:
+        args.rows, args.width = min(args.rows, 6000), min(args.width, 8)
+    found = {"ratio": ratio, "disk": disk}[args.what](args)
+    passes = found.pop("passes")
+    for name, value in found.items():
+        print(f"{name:24} {value}")
+    print(f"{'pass':28} {'times':>5} {'seconds':>9} {'MB each':>9}")
+    for row in passes:
+        each = row["bytes"] / row["times"] / 1e6
+        print(f"{row['pass']:28} {row['times']:5} {row['seconds']:9.2f} {each:9.3f}")
+    if args.out:
+        content = {"machine": machine(), **found, "passes": passes}
+        args.out.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "dask_engine.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["ratio", "disk"])
+def test_quick_runs_measure_every_pass(tmp_path, what):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    out = tmp_path / "out.json"
+    where = ["--folder", str(tmp_path), "--out", str(out)]
+    subprocess.run([sys.executable, SCRIPT, what, "--quick", *where], check=True)
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["machine"]["cores"] >= 1
+    rounds = [p for p in found["passes"] if p["pass"] == "Round 1"]
+    assert rounds[0]["bytes"] > 0 and rounds[0]["seconds"] > 0
+    if what == "ratio":
+        assert found["ari"] >= 0.999
+    else:
+        assert found["workers_restarted"] is False
+        assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
