@@ -1,6 +1,6 @@
 """The Dask engine: time against the local engine, traffic, rows on disk.
 
-    python benchmarks/dask_engine.py ratio --rows 1000000
+    python benchmarks/dask_engine.py ratio --rows 1000000 --page
     python benchmarks/dask_engine.py disk --rows 10000000 --folder /scratch
     python benchmarks/dask_engine.py ratio --quick          # seconds, anywhere
 
@@ -33,10 +33,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, Views, progress
-from report import machine
+from report import ROOT, describe, fill, machine, table
 
 N_CLUSTERS = 20
 BLOCK = 65_536
+PARTITION_ROWS, MOST_PARTITIONS = 65_536, 4096
+PAGE = ROOT / "docs" / "dask.md"
 
 
 def make_rows(start: int, stop: int, n_views: int, width: int) -> list[Any]:
@@ -156,6 +158,7 @@ def ratio(args: argparse.Namespace) -> dict[str, Any]:
         passes = ledger.passes()
     return {
         "rows": args.rows,
+        "width": args.width,
         "local_s": local,
         "dask_s": taken,
         "ratio": taken / local,
@@ -201,6 +204,43 @@ def disk(args: argparse.Namespace) -> dict[str, Any]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def fill_page(found: dict[str, Any], passes: list[dict[str, Any]]) -> None:
+    """Write what `ratio` has measured, and what follows from it, into the docs."""
+    rows = found["rows"]
+    traffic = [
+        {
+            "pass": p["pass"],
+            "times": p["times"],
+            "MB each": p["bytes"] / p["times"] / 1e6,
+            "seconds each": p["seconds"] / p["times"],
+        }
+        for p in passes
+    ]
+    bound = found["bound_bytes_per_round"] / 1e6
+    text = (
+        f"Measured on {rows:,} rows × 3 views × {found['width']} features, two "
+        f"single-threaded workers ({describe(machine())}). The bound for a round is "
+        f"{bound:.3g} MB. Local engine {found['local_s']:.0f} s, Dask "
+        f"{found['dask_s']:.0f} s, ARI {found['ari']:.4f}.\n\n{table(traffic)}"
+    )
+    fill("dask traffic", text, PAGE)
+    fill("dask model", table(list(model_rows(rows, passes))), PAGE)
+
+
+def model_rows(rows: int, passes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Hours by rows and threads, from the seconds per row of every pass."""
+    per_row = 2 * sum(p["seconds"] for p in passes) / rows
+    n_passes = sum(p["times"] for p in passes)
+    for n in (10**7, 10**8, 10**9):
+        partitions = min(MOST_PARTITIONS, -(-n // PARTITION_ROWS))
+        tasks = 3 * partitions * n_passes
+        hours = {
+            f"hours, {threads} threads": (n * per_row / threads + tasks / 1000) / 3600
+            for threads in (16, 64, 256)
+        }
+        yield {"rows": f"{n:,}", "partitions": partitions, "tasks": tasks, **hours}
+
+
 def write_rows(folder: Path, n_rows: int, width: int) -> list[str]:
     """One npy file per view, written block by block; found again if complete."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -237,6 +277,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--keep", action="store_true", help="keep the written rows")
     parser.add_argument("--quick", action="store_true", help="a smoke run")
     parser.add_argument("--out", type=Path, help="JSON file to write")
+    parser.add_argument("--page", action="store_true", help="fill in docs/dask.md")
     args = parser.parse_args(arguments)
     if args.quick:
         args.rows, args.width = min(args.rows, 6000), min(args.width, 8)
@@ -248,6 +289,8 @@ def main(arguments: list[str] | None = None) -> None:
     for row in passes:
         each = row["bytes"] / row["times"] / 1e6
         print(f"{row['pass']:28} {row['times']:5} {row['seconds']:9.2f} {each:9.3f}")
+    if args.page and args.what == "ratio":
+        fill_page(found, passes)
     if args.out:
         content = {"machine": machine(), **found, "passes": passes}
         args.out.write_text(json.dumps(content, indent=1), encoding="utf-8")

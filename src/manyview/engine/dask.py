@@ -51,6 +51,7 @@ except ImportError as missing:
     ) from missing
 
 FAN_IN = 8
+MOST_PARTITIONS = 4096  # of rows on disk: every one is three tasks in every pass
 PATIENCE = "10s"
 HELD_SHARE = 0.3  # of the workers' memory: for rows, and again for features
 LOST = (CommClosedError, FutureCancelledError, TimeoutError)
@@ -321,7 +322,8 @@ class DaskEngine:
         if isinstance(self.views, DaskViews):
             return [int(n) for n in self.views.aligned[0].chunks[0]]
         threads = sum(self.client.nthreads().values()) or 1
-        rows = min(PARTITION_ROWS, -(-self.n_samples // (2 * threads)))
+        largest = max(PARTITION_ROWS, -(-self.n_samples // MOST_PARTITIONS))
+        rows = min(largest, -(-self.n_samples // (2 * threads)))
         full, rest = divmod(self.n_samples, rows)
         return [rows] * full + ([rest] if rest else [])
 
