@@ -78,7 +78,7 @@ def _views_of(
         same = not names or list(views.names) == names
         return views if same else read_views(files, names, labels, fill)
     except FileError as error:
-        if data:
+        if data or labels:
             raise
         terminal.note(
             f"{error} The page does without the views, features and known classes; "

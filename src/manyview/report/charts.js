@@ -67,7 +67,7 @@ function heat(el, z, hovertext, more, layout) {
   return Plotly.react(el, [field], { ...base(), ...layout }, STILL);
 }
 function heatScale() {
-  return [[0, css("--panel")], [1, isDark() ? "#74b3f0" : "#0b4a8f"]];
+  return [[0, css("--panel")], [1, isDark() ? "#2f6fb5" : "#0b4a8f"]];
 }
 
 function drawShares(el) {
@@ -111,7 +111,9 @@ function drawClasses(el) {
     row.map((n) => `class ${plain(cut(classes[c], 40))}: ${count(n)} rows`),
   );
   const more = {
-    x: clusters, y: classes.map((_, c) => c), zmax: 1, text: counts, texttemplate: small ? "%{text}" : "",
+    x: clusters, y: classes.map((_, c) => c), zmax: 1,
+    text: counts.map((row) => row.map((n) => (n ? count(n) : ""))),
+    texttemplate: small ? "%{text}" : "",
     hovertemplate: "%{hovertext} in cluster %{x}<br>%{z:.0%} of the class<extra></extra>",
   };
   return heat(el, z, text, more, layout);

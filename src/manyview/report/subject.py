@@ -101,10 +101,10 @@ def of_model(
     """The subject of a fitted model and the views it was fitted on."""
     given = model._again(views)
     labels = to_host(model.labels_).astype(np.intp)
+    _check_rows(given, labels)
     known = _check_known(given.labels if known is None else known, len(labels))
     embedding = getattr(model, "embedding_", None)
     embedding = None if embedding is None else to_host(embedding)
-    _check_rows(given, labels)
     settings = plain(model.get_params())
     return Subject(
         source=given.origin or "the data",
