@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from manyview import S2MVTC, AnchorSpectral
 from sklearn.metrics import adjusted_rand_score
+
+from manyview import S2MVTC, AnchorSpectral
 
 METHODS = [S2MVTC, AnchorSpectral]
 

@@ -170,7 +170,8 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
 
         values, vectors = torch.linalg.eigh(matrix)
         return values, vectors
-    return scipy.linalg.eigh(matrix, driver="evd")
+    values, vectors = scipy.linalg.eigh(matrix, driver="evd")
+    return values, vectors
 
 
 def inverse_by_cholesky(matrix: Array) -> Array | None:

@@ -99,7 +99,7 @@ def _given_anchors(
     )
 
 
-def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Matrix:
+def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Array:
     """Centres of a short k-means on prepared rows (host, dense or sparse)."""
     rows = rows[: ROWS_PER_ANCHOR * n_anchors]
     if n_anchors >= rows.shape[0]:

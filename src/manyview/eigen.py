@@ -54,7 +54,8 @@ def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
 def _dense(gram: Array, r: int) -> tuple[Array, Array]:
     size = len(gram)
     if is_numpy_array(gram):
-        return scipy.linalg.eigh(gram, subset_by_index=[size - r, size - 1])
+        values, vectors = scipy.linalg.eigh(gram, subset_by_index=[size - r, size - 1])
+        return values, vectors
     values, vectors = eigh(gram)
     return values[size - r :], vectors[:, size - r :]
 

@@ -37,7 +37,7 @@ class Scratch:
 
     def write(self, first: int, values: Array) -> None:
         """Store consecutive rows."""
-        left = memoryview(np.ascontiguousarray(values)).cast("B")
+        left = np.ascontiguousarray(values).data.cast("B")
         offset = first * self.row_bytes
         try:
             while left:
