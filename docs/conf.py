@@ -22,7 +22,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "measured", "drawings", "gallery/*.ipynb"]
+exclude_patterns = ["_build", "_templates", "measured", "drawings", "gallery/*.ipynb"]
 suppress_warnings = ["toc.not_readable", "config.cache"]
 
 myst_enable_extensions = ["colon_fence", "substitution", "attrs_block"]
@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
+templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "manyview"
 html_static_path = ["_static"]
