@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from manyview import all_methods
-from manyview.base import ReplayClusterer
 from manyview.experiments.table import Cell, Table, mark_best
 from manyview.methods import Method
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "measured" / "methods.md"
 YES, NO = "yes", "–"
+# The parameter that takes a method's rows elsewhere.
+PLACES = {"disk": "memory_limit", "GPU": "device", "Dask": "engine"}
 
 
 def find_benchmark() -> Path | None:
@@ -86,9 +87,10 @@ def method_table() -> Table:
 
 def _describe(method: Method) -> list[str]:
     tags, estimator = method.tags, method.estimator
+    known = estimator().get_params()
     return [
         f"`{method.name}`",
-        "disk, GPU, Dask" if issubclass(estimator, ReplayClusterer) else NO,
+        ", ".join(where for where, name in PLACES.items() if name in known) or NO,
         "matters" if tags.order_dependent else "ignored",
         *(YES if has else NO for has in (tags.missing_views, tags.predicts)),
         YES if estimator.chooses_n_clusters else NO,
