@@ -125,6 +125,13 @@ def test_arrays_in_memory_stay_arrays(client, views, local):
     assert ari(local["S2MVTC"], model.labels_) >= 0.999
 
 
+def test_number_of_clusters_is_chosen_from_rows_on_workers(client, views):
+    model = AnchorSpectral("auto", n_graph_anchors=200, random_state=0, engine=client)
+    model.fit(known(views))
+    here = AnchorSpectral("auto", n_graph_anchors=200, random_state=0).fit(views)
+    assert model.n_clusters_ == here.n_clusters_
+
+
 @pytest.mark.parametrize("kind", ["store", "zarr", "parquet"])
 def test_paths_are_read_by_the_workers(client, views, local, tmp_path, kind):
     model = clone(METHODS["S2MVTC"]).set_params(engine=client)

@@ -331,7 +331,10 @@ class ReplayClusterer(
             from .selection import choose_n_clusters
 
             self.choice_ = choose_n_clusters(
-                views, scaling=self.scaling, random_state=self.random_state
+                views,
+                scaling=self.scaling,
+                random_state=self.random_state,
+                engine=self.engine,
             )
             self.n_clusters_ = self.choice_.settle()
 

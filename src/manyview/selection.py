@@ -152,6 +152,7 @@ def choose_n_clusters(
     *,
     scaling: Any = "auto",
     random_state: Any = None,
+    engine: Any = "local",
 ) -> Choice:
     """Find out how many clusters the rows fall into, without labels.
 
@@ -163,6 +164,8 @@ def choose_n_clusters(
     scaling : as in `S2MVTC`
     random_state : int, generator or None
         Seed of the sample and of the graphs.
+    engine : as in `S2MVTC`
+        Where the rows are that the sample is drawn from.
 
     Returns
     -------
@@ -176,10 +179,10 @@ def choose_n_clusters(
     >>> choose_n_clusters(views, range(2, 8), random_state=0).n_clusters
     4
     """
-    views = Views.of(views)
+    views = views if hasattr(views, "each") else Views.of(views)
     counts = _check_candidates(candidates, len(views))
     rng = generator(random_state)
-    sample = _sample(views, child_seed(rng))
+    sample = _sample(views, child_seed(rng), engine)
     seed = child_seed(rng)
     parts = (sample, sample[0::2], sample[1::2])
     fitted = [_fit(part, counts[-1], scaling, seed) for part in parts]
@@ -252,10 +255,10 @@ def _check_candidates(candidates: Iterable[int] | None, n_samples: int) -> list[
     return counts
 
 
-def _sample(views: Views, seed: int) -> Views:
+def _sample(views: Views, seed: int, engine: Any) -> Views:
     """Rows drawn by content, in memory."""
-    engine = open_engine(views, views.dtype)
-    block = draw(engine, min(SAMPLE_ROWS, len(views)), seed).block
+    place = open_engine(views, views.dtype, engine=engine)
+    block = draw(place, min(SAMPLE_ROWS, len(views)), seed).block
     return Views(
         [x if hasattr(x, "indptr") else to_host(x) for x in block.views],
         names=views.names,
