@@ -68,6 +68,16 @@ def test_loads_without_complaints_or_requests(browser, evil_page) -> None:
     assert drawn
 
 
+def test_no_button_sends_the_data_away(browser, evil_page) -> None:
+    show(browser, evil_page)
+    titles = browser.run(
+        "[...document.querySelectorAll('.modebar-btn')]"
+        ".map((b) => b.dataset.title ?? b.getAttribute('aria-label'))"
+    )
+    assert titles and not [t for t in titles if "cloud" in t.lower() or "Share" in t]
+    assert browser.run(f"{MAP}._context.plotlyServerURL") == ""
+
+
 def test_names_are_shown_as_text(browser, evil_page) -> None:
     show(browser, evil_page)
     text = browser.run("document.body.innerText")

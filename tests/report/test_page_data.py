@@ -56,3 +56,10 @@ def test_without_views_and_embedding_there_is_no_map(subject) -> None:
     bare = replace(subject, views=None, embedding=None)
     data = page_data(bare, Maps(bare, "pca"))
     assert data["map"] is None and data["views"] == []
+
+
+def test_classes_that_are_numbers_stay_in_their_order(subject) -> None:
+    numbered = replace(subject, known=np.arange(150) % 12)
+    assert numbered.classes[0] == [str(i) for i in range(12)]
+    mixed = np.array([1, "a", None] * 50, dtype=object)
+    assert replace(subject, known=mixed).classes[0] == ["1", "None", "a"]

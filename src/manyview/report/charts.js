@@ -18,18 +18,20 @@ function covers(letter) {
 }
 const clusters = Array.from({ length: data.clusters }, (_, j) => j);
 const ends = { range: [-0.5, data.clusters - 0.5] };
-const whole = data.clusters <= 30 ? { dtick: 1 } : { nticks: 12, tickformat: "d" };
+// Every cluster's number where there is room, else some of them.
+const room = (el) => el.clientWidth / (data.clusters + 3);
+const whole = (el) => (room(el) > 20 ? { dtick: 1 } : { nticks: 10, tickformat: "d" });
 
 function drawSizes(el) {
   const bars = {
     type: "bar", x: clusters, y: data.sizes, customdata: clusters,
     marker: { color: clusters.map(colourOf) },
-    text: data.clusters <= 30 ? data.sizes.map(count) : undefined,
+    text: room(el) > 30 ? data.sizes.map(count) : undefined,
     textposition: "outside", cliponaxis: false,
     hovertemplate: "cluster %{x}<br>%{y:,} rows<extra></extra>",
   };
   const layout = {
-    ...base(), xaxis: axis("cluster", { ...ends, ...whole }), yaxis: axis("rows"),
+    ...base(), xaxis: axis("cluster", { ...ends, ...whole(el) }), yaxis: axis("rows"),
     shapes: covers("x"), bargap: 0.25, margin: { l: 40, r: 8, t: 22, b: 40 },
   };
   return Plotly.react(el, [bars], layout, STILL);
@@ -74,7 +76,7 @@ function drawShares(el) {
   const { views: list, clusters: shares } = data.influence;
   const z = list.map((_, v) => shares.map((row) => row[v]));
   const layout = {
-    xaxis: axis("cluster", { ...ends, ...whole, showgrid: false }),
+    xaxis: axis("cluster", { ...ends, ...whole(el), showgrid: false }),
     yaxis: axis("", {
       autorange: "reversed", tickvals: list.map((_, v) => v), showgrid: false,
       ticktext: list.map((name) => plain(cut(name, 18))),
@@ -97,7 +99,7 @@ function drawClasses(el) {
   const small = classes.length <= 25 && data.clusters * 34 < el.clientWidth - 120;
   const layout = {
     height: Math.max(220, Math.min(900, classes.length * (small ? 28 : 14) + 70)),
-    xaxis: axis("cluster", { ...ends, ...whole, showgrid: false }),
+    xaxis: axis("cluster", { ...ends, ...whole(el), showgrid: false }),
     yaxis: axis("class", {
       autorange: "reversed", showgrid: false,
       ...(classes.length <= 60

@@ -133,7 +133,7 @@ function colourBar(paint) {
     orientation: "h", thickness: 10, len: 0.6, x: 0.5, xanchor: "center",
     y: 0, yanchor: "bottom", outlinewidth: 0, bgcolor: css("--back"),
     tickvals: [0, STEPS / 2, STEPS], ticktext: [0, STEPS / 2, STEPS].map(text),
-    tickfont: { color: css("--ink") },
+    tickfont: { color: css("--ink") }, ticklabeloverflow: "allow",
     title: { text: plain(cut(paint.title, 40)), side: "top", font: { size: 12 } },
   };
 }
@@ -163,6 +163,8 @@ function axis(title, more = {}) {
 const STILL = { displayModeBar: false, responsive: true, scrollZoom: false };
 const MOVING = {
   displaylogo: false, responsive: true, scrollZoom: true, doubleClick: "reset",
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  // No button may send the data anywhere.
+  showSendToCloud: false, plotlyServerURL: "",
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
 };
 const hidden = { visible: false };

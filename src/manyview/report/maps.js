@@ -135,7 +135,7 @@ function drawViews(el) {
       ...hidden, domain: [bottom + gap / down, top], anchor: `x${n}`, scaleanchor: `x${n}`,
     };
     layout.annotations.push({
-      text: `<b>${plain(cut(view.name, 30))}</b>`, showarrow: false, xref: "paper",
+      text: `<b>${plain(cut(view.name, Math.floor(side / 9)))}</b>`, showarrow: false, xref: "paper",
       yref: "paper", x: (left + right) / 2, y: top, xanchor: "center",
       yanchor: "bottom", font: { size: 13 },
     });

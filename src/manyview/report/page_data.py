@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..explain import effect_sizes
-from ..metrics import contingency
 from ..plot import COLOURS
 from ..views import Views
 from .coding import places, shades, whole_numbers
@@ -70,21 +69,19 @@ def page_data(subject: Subject, maps: Maps) -> dict[str, Any]:
 def _map(subject: Subject, flat: Layout) -> dict[str, Any]:
     rows = flat.rows
     names = subject.row_names
-    known, certainty = subject.known, subject.certainty
+    certainty = subject.certainty
+    classes, codes = subject.classes
     return {
         **places(flat.points),
         "row": whole_numbers(rows, "<u4"),
         "names": None if names is None else [str(n) for n in names[rows]],
         "cluster": whole_numbers(subject.labels[rows], "<u2"),
-        "label": None if known is None else _classes(known, rows),
+        "label": {"names": classes, "codes": whole_numbers(codes[rows], "<u2")}
+        if classes
+        else None,
         "certainty": None if certainty is None else shades(certainty[rows]),
         "features": _features(subject, rows),
     }
-
-
-def _classes(known: Matrix, rows: Matrix) -> dict[str, Any]:
-    names, codes = np.unique(known.astype(str), return_inverse=True)
-    return {"names": names.tolist(), "codes": whole_numbers(codes[rows], "<u2")}
 
 
 def _features(subject: Subject, rows: Matrix) -> list[dict[str, Any]]:
@@ -145,11 +142,8 @@ def _contingency(subject: Subject) -> dict[str, Any] | None:
     """Rows by class and cluster; of many classes the largest."""
     if subject.known is None:
         return None
-    text = subject.known.astype(str)
-    names = np.unique(text)
-    table = contingency(text, subject.labels)
-    largest = np.argsort(-table.sum(axis=1), kind="stable")[:MOST_CLASSES]
-    kept = np.sort(largest)
-    counts = np.zeros((kept.size, subject.n_clusters), dtype=np.int64)
-    counts[:, np.unique(subject.labels)] = table[kept].toarray()
-    return {"classes": names[kept].tolist(), "counts": counts.tolist()}
+    names, codes = subject.classes
+    counts = np.zeros((len(names), subject.n_clusters), dtype=np.int64)
+    np.add.at(counts, (codes, subject.labels), 1)
+    kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
+    return {"classes": [names[c] for c in kept], "counts": counts[kept].tolist()}

@@ -53,6 +53,8 @@ function showPick() {
   for (const row of document.querySelectorAll("tr[data-cluster]")) {
     row.hidden = state.pick !== null && row.dataset.cluster !== own;
   }
+  const chip = document.querySelector('.chip[aria-pressed="true"]');
+  chip.parentElement.scrollLeft = chip.offsetLeft - chip.parentElement.clientWidth / 2;
   const size = data.sizes[state.pick];
   document.getElementById("filter-state").textContent =
     state.pick === null

@@ -213,11 +213,11 @@ def _main_classes(subject: Subject) -> tuple[list[str] | None, list[float]]:
     """The most frequent class of every cluster and its share there."""
     if subject.known is None:
         return None, []
-    names, codes = np.unique(subject.known.astype(str), return_inverse=True)
+    names, codes = subject.classes
     main, share = [], []
     for j, size in enumerate(subject.sizes):
-        counts = np.bincount(codes[subject.labels == j], minlength=names.size)
-        main.append(str(names[counts.argmax()]))
+        counts = np.bincount(codes[subject.labels == j], minlength=len(names))
+        main.append(names[int(counts.argmax())])
         share.append(float(counts.max() / max(size, 1)))
     return main, share
 
@@ -260,7 +260,7 @@ def _agreement(subject: Subject, data: Mapping[str, Any]) -> str:
         [name, percent(s), MEANINGS[name]] for name, s in scores.items()
     ]
     shown = data["contingency"]["classes"]
-    total = len(np.unique(subject.known.astype(str)))
+    total = len(subject.classes[0])
     part = f" Shown are the {len(shown)} largest of {total} classes."
     caption = (
         "The known classes were not used to find the clusters. Each line of the map "

@@ -85,6 +85,15 @@ class Subject:
         """Rows of every cluster."""
         return np.bincount(self.labels, minlength=self.n_clusters)
 
+    @cached_property
+    def classes(self) -> tuple[list[str], Matrix]:
+        """Names of the known classes, in their order, and the class of every row."""
+        known = np.empty(0, dtype=str) if self.known is None else self.known
+        if known.dtype == object:  # may hold what cannot be compared
+            known = known.astype(str)
+        names, codes = np.unique(known, return_inverse=True)
+        return [str(n) for n in names], codes
+
     def row_name(self, row: int) -> str:
         """What a reader calls the row."""
         return f"row\u00a0{row}" if self.row_names is None else str(self.row_names[row])
