@@ -279,7 +279,9 @@ def test_bytes_per_round_are_bounded(client):
         engine=client,
     )
     with progress.listen(listener):
-        model.fit([da.from_array(x, chunks=(500, -1)) for x in views])
+        # Small partitions behind large ones would tempt an idle worker to steal.
+        rows = (900, 900, 100, 50, 50, 900, 900, 200)
+        model.fit([da.from_array(x, chunks=(rows, -1)) for x in views])
     per_round = (seen["Round 5"] - seen["Round 2"]) / 3
     small = model._passes.rounds[-1]
     matrices = [*small.fits, *small.smooth]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -119,8 +119,13 @@ class DaskEngine:
             worker.Span(int(a), int(a) + n, rows, views.n_views, kind)
             for a, n in zip(starts[:-1], sizes, strict=True)
         ]
-        self._groups = _contiguous_groups(sizes, max(len(client.nthreads()), 1))
-        self._homes: list[str] = [""] * len(self._groups)
+        threads = client.nthreads()
+        self._groups = _contiguous_groups(sizes, max(sum(threads.values()), 1))
+        seats = [w for w in sorted(threads) for _ in range(threads[w])]
+        share = len(seats) / len(self._groups)
+        self._homes: list[str] = [
+            seats[int(g * share)] if seats else "" for g in range(len(self._groups))
+        ]
         self._find_homes()
         self._kept: dict[int, list[Future]] = {}  # by pass, one per partition
         self._owners: dict[str, int] = {}  # the pass that made a field
@@ -151,7 +156,12 @@ class DaskEngine:
     def _submit_group(
         self, step: Step, small: Any, views: bool, group: range, home: str
     ) -> tuple[list[Future], Future]:
-        """The pass on one worker's partitions: their states, and the sum of all."""
+        """The pass on one thread's partitions: their states, and the sum of all.
+
+        Each waits for the sum before it. So a worker never has a queue that others
+        would steal from, rows and states with it, and holds one partition's
+        temporaries per thread.
+        """
         live = sorted(set(self._owners.values()))
         owners = {name: live.index(at) for name, at in self._owners.items()}
         graph: dict[str, Any] = {}
@@ -166,6 +176,7 @@ class DaskEngine:
                 small,
                 worker.Parcel(owners),
                 [self._kept[at][i] for at in live],
+                total,
             )
             graph[self._key("state", i)] = (worker.states_of, done)
             graph[self._key("sum", i)] = (worker.summarise, total, done)
@@ -211,20 +222,24 @@ class DaskEngine:
         return self._sent[id(part)][1]
 
     def _reduce(self, sums: list[Future]) -> list[Future]:
-        """Neighbouring sums added on workers until the driver can bear the rest."""
+        """Sums added on their worker, then on few, until the driver can bear them."""
+        parts = list(zip(self._homes, sums, strict=True))
+        runs = [list(r) for _, r in groupby(parts, key=lambda part: part[0])]
         level = 0
-        while len(sums) > FAN_IN:
+        while level == 0 or len(parts) > FAN_IN:
+            parts = [self._merge(level, n, run) for n, run in enumerate(runs)]
+            runs = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
             level += 1
-            graph, homes = {}, []
-            for n, first in enumerate(range(0, len(sums), FAN_IN)):
-                key = self._key(f"merge{level}", n)
-                graph[key] = (worker.merge, sums[first : first + FAN_IN])
-                homes.append(self._homes[first % len(self._homes)])
-            sums = [
-                self._submit({key: task}, [key], home)[0]
-                for (key, task), home in zip(graph.items(), homes, strict=True)
-            ]
-        return sums
+        return [total for _, total in parts]
+
+    def _merge(
+        self, level: int, n: int, parts: list[tuple[str, Future]]
+    ) -> tuple[str, Future]:
+        if len(parts) == 1:
+            return parts[0]
+        key, home = self._key(f"merge{level}", n), parts[0][0]
+        task = (worker.merge, [total for _, total in parts])
+        return home, self._submit({key: task}, [key], home)[0]
 
     def _gather(
         self, sums: list[Future], advance: Callable[[], None]

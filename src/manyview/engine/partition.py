@@ -132,8 +132,9 @@ def run_partition(
     small: Any,
     owners: Parcel,
     kept: Sequence[States],
+    after: Summary | None = None,
 ) -> Outcome:
-    """One pass over one partition; `owners` says which of `kept` has a field."""
+    """One pass over one partition, after another; `owners` says what `kept` has."""
     fields = owners.open()
     views = source.load() if isinstance(source, Shelf) else source
     states: States = []
