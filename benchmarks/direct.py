@@ -67,8 +67,9 @@ def z_score(B: Matrix) -> Matrix:
     return away / away.std(axis=1, ddof=1, keepdims=True)
 
 
-def correlation_labels(B_bar: Matrix, centres: Matrix, max_iter: int = 10) -> Matrix:
-    """k-means by correlation from given centres, eq. (18)."""
+def correlation_labels(B_bar: Matrix, rows: Matrix, max_iter: int = 10) -> Matrix:
+    """k-means by correlation from given rows, eq. (18)."""
+    centres = z_score(B_bar[rows])
     for _ in range(max_iter):
         labels = np.argmax(B_bar @ centres.T, axis=1)
         sums = np.zeros_like(centres)

@@ -1,0 +1,60 @@
+"""The performance benchmarks still run; what they measure is not looked at."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def run(script, *options):
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    command = [sys.executable, "-W", "ignore", FOLDER / script, "--quick", *options]
+    subprocess.run(command, check=True, env=os.environ | one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ["single_node.py", "growth.py", "disk.py"])
+def test_quick_benchmark_measures_every_part(script, tmp_path):
+    out = tmp_path / "found.json"
+    run(script, "--out", out)
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["machine"]["cores"] >= 1
+    assert found["results"]
+    assert all(r["error"] is None and r["seconds"] > 0 for r in found["results"])
+
+
+@pytest.mark.slow
+def test_direct_transcription_agrees_with_the_library(tmp_path):
+    out = tmp_path / "found.json"
+    run("single_node.py", "--out", out)
+    results = json.loads(out.read_text(encoding="utf-8"))["results"]
+    direct = next(r for r in results if r["method"] == "direct")
+    assert direct["ARI with the library"] >= 0.99
+
+
+@pytest.mark.slow
+def test_quick_device_benchmark(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    out = tmp_path / "found.json"
+    run("gpu.py", "--device", "cpu", "--out", out)
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert all(r["CPU and tensors"] >= 0.99 for r in found["agreement"])
+    assert {r["method"] for r in found["youtube"]} == {"as published", "graph"}
+
+
+def test_table_goes_between_its_markers(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import report
+
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- x -->\nold\n<!-- end x -->\nb\n", encoding="utf-8")
+    report.fill("x", report.table([{"n": 1, "s": 0.12345}, {"n": 2, "s": None}]), page)
+    text = page.read_text(encoding="utf-8")
+    assert "| 1 | 0.123 |\n| 2 | – |" in text
+    assert text.startswith("a\n<!-- x -->") and text.endswith("<!-- end x -->\nb\n")
+    assert "old" not in text
