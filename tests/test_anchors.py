@@ -11,8 +11,10 @@ from manyview.anchors import (
     coarse,
     features,
     kmeans_anchors,
+    lloyd,
     make_kernels,
     spacing,
+    sparse_lloyd,
     squared_distances,
 )
 from manyview.draw import draw
@@ -224,3 +226,10 @@ def test_anchors_do_not_feel_rounding_where_rows_tie():
     noisy = rows + 1e-15 * rng.normal(size=rows.shape)
     first, second = kmeans_anchors(rows, 150, 0), kmeans_anchors(noisy, 150, 0)
     np.testing.assert_array_equal(first, second)
+
+
+def test_sparse_and_dense_lloyd_steps_agree():
+    rng = np.random.default_rng(0)
+    rows = np.maximum(rng.normal(size=(300, 12)), 0.0)
+    found = sparse_lloyd(sp.csr_array(rows), 40, seed=3)
+    assert np.allclose(found, lloyd(rows, 40, seed=3))

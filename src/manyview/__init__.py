@@ -15,10 +15,13 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .containers import cluster_mudata
     from .errors import ManyviewError, OrderWarning
     from .experiments.audit import audit_order
     from .methods import all_methods
+    from .model_file import load
     from .s2mvtc import S2MVTC
+    from .selection import choose_n_clusters
     from .spectral import AnchorSpectral
     from .views import Views
 
@@ -37,9 +40,13 @@ _HOMES = {
     "all_methods": "methods",
     "audit_order": "experiments.audit",
     "choose_n_clusters": "selection",
+    "cluster_mudata": "containers",
     "load": "model_file",
 }
-_PARTS = ("baselines", "checks", "datasets", "errors", "metrics", "plot")
+_PARTS = (
+    *("baselines", "checks", "containers", "datasets", "errors", "explain"),
+    *("metrics", "plot", "selection"),
+)
 
 __all__ = [
     "S2MVTC",
@@ -51,6 +58,7 @@ __all__ = [
     "all_methods",
     "audit_order",
     "choose_n_clusters",
+    "cluster_mudata",
     "load",
 ]
 

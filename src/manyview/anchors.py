@@ -52,7 +52,7 @@ class Kernel(NamedTuple):
 
 def squared_distances(x: Array, anchors: Array) -> Array:
     """Squared Euclidean distances (n_rows, n_anchors), never negative."""
-    a = cast(anchors, x) if not sp.issparse(x) else anchors.astype(x.dtype)
+    a = cast(anchors, x) if not sp.issparse(x) else anchors.astype(x.dtype, copy=False)
     d = matmul(x, -2.0 * a.T)
     d += row_norms(x)[:, None]
     d += row_norms(a)[None, :]
@@ -105,8 +105,9 @@ def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Array:
     if n_anchors >= rows.shape[0]:
         return dense(rows)
     work = rows.shape[0] * n_anchors * rows.shape[1]
-    if work > LARGE_SEARCH and not sp.issparse(rows):
-        return lloyd(rows[: LARGE_ROWS_PER_ANCHOR * n_anchors], n_anchors, seed)
+    if work > LARGE_SEARCH:
+        search_by = sparse_lloyd if sp.issparse(rows) else lloyd
+        return search_by(rows[: LARGE_ROWS_PER_ANCHOR * n_anchors], n_anchors, seed)
     rows = rows if sp.issparse(rows) else to_host(rows)
     rows = coarse(rows)
     # Anchors need to cover the data, not to converge: a few Lloyd steps do. For
@@ -142,6 +143,23 @@ def lloyd(rows: Array, n_anchors: int, seed: int) -> Array:
         safe = xp.where(filled, counts, xp.ones_like(counts))
         centres = xp.where(filled, sums / safe, centres)
     return wide(centres)
+
+
+def sparse_lloyd(rows: Any, n_anchors: int, seed: int) -> Matrix:
+    """The same steps on sparse rows; only the centres are dense."""
+    n_rows = rows.shape[0]
+    start = np.random.default_rng(seed).permutation(n_rows)[:n_anchors]
+    centres = np.asarray(rows[start].toarray())
+    for _ in range(LARGE_STEPS):
+        score = rows @ np.ascontiguousarray(-2.0 * centres.T)
+        nearest = np.argmin(score + row_norms(centres), axis=1)
+        counts = np.bincount(nearest, minlength=n_anchors)
+        share = (1.0 / counts[nearest]).astype(rows.dtype)
+        place = (nearest, np.arange(n_rows))
+        means = sp.csr_array((share, place), shape=(n_anchors, n_rows)) @ rows
+        filled = np.flatnonzero(counts)
+        centres[filled] = means[filled].toarray()
+    return centres
 
 
 def coarse(rows: Array) -> Array:

@@ -17,12 +17,12 @@ import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from . import __version__
 from .base import MultiViewClusterer
 from .errors import FileError, InputTypeError
 from .model_codec import Encoder, decode
@@ -125,7 +125,7 @@ def _describe(model: MultiViewClusterer, encoder: Encoder) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "manyview": version("manyview"),
+        "manyview": __version__,
         "class": name,
         "params": {k: encoder.encode(v, f"parameter {k}") for k, v in kept.items()},
         "fitted": {k: encoder.encode(v, k) for k, v in fitted.items()},
