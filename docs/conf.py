@@ -25,7 +25,7 @@ extensions = [
 exclude_patterns = ["_build", "_templates", "measured", "drawings", "gallery/*.ipynb"]
 suppress_warnings = ["toc.not_readable", "config.cache"]
 
-myst_enable_extensions = ["colon_fence", "substitution", "attrs_block"]
+myst_enable_extensions = ["colon_fence", "substitution", "deflist"]
 myst_heading_anchors = 3
 MISSING = (
     "*No result lies in this copy of the repository.* The command above makes it; "

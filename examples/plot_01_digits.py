@@ -24,7 +24,7 @@ candidates = {
     for name, x in zip(views.names, views.arrays, strict=True)
 }
 candidates["all, k-means"] = ConcatKMeans(10, random_state=0), views
-model = S2MVTC(10, n_anchors=400, n_graph_anchors=2000, random_state=0)
+model = S2MVTC(10, n_anchors=200, n_graph_anchors=1200, random_state=0)
 candidates["all, S2MVTC"] = model, views
 
 for name, (method, data) in candidates.items():

@@ -22,8 +22,9 @@ lengths = rng.integers(20, 60, size=30)  # samples per state, ten per second
 runs = rng.integers(4, size=30)
 state = np.repeat(runs, lengths)
 recording = np.repeat(np.repeat(["first", "second", "third"], 10), lengths)
-time = np.concatenate([np.arange((recording == r).sum()) * 0.1 for r in
-                       ("first", "second", "third")])  # fmt: skip
+time = np.concatenate(
+    [np.arange((recording == r).sum()) * 0.1 for r in ("first", "second", "third")]
+)
 views = Views(
     {
         "vibration": rng.normal(size=(4, 8))[state]
@@ -69,8 +70,9 @@ shown = {
 for axis, (name, labels) in zip(axes, shown.items(), strict=True):
     for value in range(4):
         own = rows & (labels == value)
-        axis.scatter(time[own], np.full(own.sum(), value), s=14, marker="|",
-                     color=COLOURS[value])  # fmt: skip
+        axis.scatter(
+            time[own], np.full(own.sum(), value), s=14, marker="|", color=COLOURS[value]
+        )
     axis.set(yticks=[], ylim=(-0.7, 3.7))
     axis.set_ylabel(name, rotation=0, ha="right", va="center")
 axes[-1].set_xlabel("seconds; height and colour: state or cluster")

@@ -28,8 +28,10 @@ for share in shares:
     model = S2MVTC(5, **settings).fit(Views(full.arrays, present=present))
     kept.append(accuracy(full.labels, model.labels_))
     complete.append(present.all(axis=1).mean())
-    print(f"{(~present).mean():.0%} missing: ACC {kept[-1]:.2f} on all rows; "
-          f"{complete[-1]:.0%} of the rows are complete")  # fmt: skip
+    print(
+        f"{(~present).mean():.0%} missing: ACC {kept[-1]:.2f} on all rows; "
+        f"{complete[-1]:.0%} of the rows are complete"
+    )
 
 # %%
 
@@ -37,7 +39,10 @@ figure = Figure(figsize=(7, 3.6), layout="constrained")
 axis = figure.subplots()
 axis.plot(shares, kept, "o-", color="#0072B2", label="accuracy on all rows")
 axis.plot(shares, complete, "s--", color="#D55E00", label="share of complete rows")
-axis.set(xlabel="chance that a view is missing", ylim=(0, 1.05),
-         title="Clusters in spite of gaps (generated, seed 0)")  # fmt: skip
+axis.set(
+    xlabel="chance that a view is missing",
+    ylim=(0, 1.05),
+    title="Clusters in spite of gaps (generated, seed 0)",
+)
 axis.legend(frameon=False)
 axis.spines[["top", "right"]].set_visible(False)

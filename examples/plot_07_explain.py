@@ -36,8 +36,15 @@ figure = Figure(figsize=(7, 3), layout="constrained")
 axis = figure.subplots()
 left = np.zeros(len(names))
 for v, view in enumerate(found.view_names):
-    axis.barh(names, shares[:, v], left=left, label=view, color=COLOURS[v],
-              hatch=("", "//", "..")[v], edgecolor="white")  # fmt: skip
+    axis.barh(
+        names,
+        shares[:, v],
+        left=left,
+        label=view,
+        color=COLOURS[v],
+        hatch=("", "//", "..")[v],
+        edgecolor="white",
+    )
     left += shares[:, v]
 axis.invert_yaxis()
 axis.set(

@@ -37,6 +37,9 @@ print(f"with the known classes {ari(views.labels, limited.labels_):.3f}")
 figure = Figure(figsize=(7, 3.2), layout="constrained")
 axis = figure.subplots()
 axis.hist(limited.certainty_, bins=60, color="#0072B2")
-axis.set(xlabel="certainty of a row", ylabel="rows",
-         title="20,000 rows clustered from disk (generated, seed 0)")  # fmt: skip
+axis.set(
+    xlabel="certainty of a row",
+    ylabel="rows",
+    title="20,000 rows clustered from disk (generated, seed 0)",
+)
 axis.spines[["top", "right"]].set_visible(False)
