@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manyview._xp import (
+    at_least_zero,
+    exp_of,
     index_sum,
+    inverse_by_cholesky,
     like,
     matmul,
     namespace,
     row_norms,
     smallest,
+    sparse_gram,
+    tall_product,
     to_host,
+    weighted_rows,
+    wide,
+    wide_sum,
 )
 
 
@@ -95,3 +103,45 @@ def test_smallest_with_ties_gives_the_smallest_values(n, k, seed):
     np.testing.assert_array_equal(values, np.sort(d, axis=1)[:, :k])
     np.testing.assert_array_equal(np.take_along_axis(d, columns, axis=1), values)
     assert all(len(set(row)) == k for row in columns)
+
+
+def test_tall_products_sum_chunks_in_float64(xp, monkeypatch):
+    monkeypatch.setattr("manyview._xp.CHUNK_ROWS", 5)
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    found = tall_product(xp.asarray(a), xp.asarray(b))
+    np.testing.assert_allclose(to_host(found), a.T @ b)
+
+
+def test_exponential_and_clipping(xp, table):
+    found = to_host(exp_of(xp.asarray(table), -0.5))
+    np.testing.assert_allclose(found, np.exp(-0.5 * table))
+    clipped = to_host(at_least_zero(xp.asarray(table.copy())))
+    np.testing.assert_array_equal(clipped, np.maximum(table, 0.0))
+
+
+def test_wide_sums(xp):
+    rows = xp.asarray(np.full((3, 2), 0.1, dtype=np.float32))
+    assert to_host(wide(rows)).dtype == np.float64
+    assert to_host(wide_sum(rows)).dtype == np.float64
+    np.testing.assert_allclose(to_host(wide_sum(rows, axis=0)), np.float32(0.1) * 3.0)
+
+
+def test_ties_as_a_sparse_matrix(xp, table):
+    columns = np.array([[0, 2], [1, 1], [4, 3]], dtype=np.int32)
+    weights = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
+    dense = np.zeros((3, 5))
+    np.add.at(dense, (np.arange(3)[:, None], columns), weights)
+    near = xp.asarray(columns), xp.asarray(weights)
+    found = to_host(weighted_rows(*near, xp.asarray(table[:5])))
+    np.testing.assert_allclose(found, dense @ table[:5])
+    np.testing.assert_allclose(to_host(sparse_gram(*near, 5)), dense.T @ dense)
+
+
+def test_inverse_of_a_matrix_that_has_none_is_none(xp, table):
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    gram = table.T @ table
+    found = to_host(inverse_by_cholesky(xp.asarray(gram)))
+    np.testing.assert_allclose(found @ gram, np.eye(5), atol=1e-8)
+    assert inverse_by_cholesky(xp.asarray(-gram)) is None

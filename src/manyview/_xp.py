@@ -106,10 +106,10 @@ def row_norms(a: Array) -> Array:
 def index_sum(values: Array, index: Array, size: int) -> Array:
     """Sum the rows of `values` by `index`: out[j] = Σ_{i: index_i = j} values_i."""
     if is_torch_array(values):
-        if size <= MOST_HOT and values.ndim == 2:
+        if size <= MOST_HOT and values.ndim == 2 and values.shape[1] > 1:
             # A product instead of colliding additions, and the same every time.
             hot = values.new_zeros((values.shape[0], size))
-            hot.scatter_(1, index[:, None], 1.0)
+            hot.scatter_(1, index[:, None].long(), 1.0)
             return tall_product(hot, values)
         out = values.new_zeros((size, *values.shape[1:]))
         return out.index_add_(0, index, values)

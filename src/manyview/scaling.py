@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import is_torch_array
 
 from ._xp import Array, like, namespace, row_norms, to_host, wide, wide_sum
 from .engine import Engine, Result, State
@@ -53,10 +54,12 @@ class Scaling(NamedTuple):
     unit: bool = False
 
 
-def inverse(values: Matrix) -> Matrix:
+def inverse(values: Any) -> Any:
     """1/values where positive, 0 elsewhere."""
-    safe = np.where(values > 0, values, 1.0)
-    return np.asarray(np.where(values > 0, 1.0 / safe, 0.0))
+    values = values if is_torch_array(values) else np.asarray(values)
+    xp = namespace(values)
+    one = xp.ones_like(values)
+    return xp.where(values > 0, one / xp.where(values > 0, values, one), 0.0 * one)
 
 
 class Tally(NamedTuple):
@@ -172,16 +175,17 @@ def _even_rows(rows: Array) -> bool:
 
 def correlation_level(rows: Array) -> float:
     """Root mean square correlation between features, its sampling noise removed."""
-    x = to_host(rows[:RULE_ROWS]).astype(np.float64)
+    x = wide(rows[:RULE_ROWS])
     if x.shape[1] > RULE_FEATURES:
-        x = x[:, np.linspace(0, x.shape[1] - 1, RULE_FEATURES).astype(int)]
-    x = x - x.mean(axis=0)
-    length = np.sqrt(np.sum(x * x, axis=0))
+        some = np.linspace(0, x.shape[1] - 1, RULE_FEATURES).astype(int)
+        x = x[:, like(some, x)]
+    x = x - namespace(x).mean(x, axis=0)
+    length = (x * x).sum(axis=0) ** 0.5
     x = x[:, length > 0] / length[length > 0]
     n_rows, n_features = x.shape
     if n_features < 2 or n_rows < 3:
         return 1.0
-    square = float(np.sum((x.T @ x) ** 2)) - n_features
+    square = float(((x.T @ x) ** 2).sum()) - n_features
     mean_square = square / (n_features * (n_features - 1))
     return float(np.sqrt(max(mean_square - 1.0 / n_rows, 0.0)))
 

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.fft
+from array_api_compat import is_torch_array
 
-from ._xp import Array, to_host
+from ._xp import Array, like, namespace, to_host, wide
 from .engine import Engine, Result, State
 from .errors import InputError, OrderWarning
 from .scaling import cast
@@ -161,39 +162,46 @@ def basis_step(block: Block, state: State, small: Sequence) -> Result:
     group, position = state["group"], state["position"]
     widths = np.minimum(2 * small.n_low - 1, small.lengths)
     ends = np.cumsum(widths)
-    F = np.zeros((group.size, int(ends[-1])))
     make = fourier_basis if small.periodic else cosine_basis
+    places = wide(like(position, state["B_bar"]))
+    if len(widths) == 1:
+        F = make(places, int(small.lengths[0]), int(small.n_low[0]))
+        return Result(state={"F": cast(F, state["B_bar"])})
+    F = like(np.zeros((group.size, int(ends[-1]))), places)
     for g in np.unique(group):
-        mine = np.flatnonzero(group == g)
-        part = make(position[mine], int(small.lengths[g]), int(small.n_low[g]))
+        mine = like(np.flatnonzero(group == g), places)
+        part = make(places[mine], int(small.lengths[g]), int(small.n_low[g]))
         first = ends[g] - widths[g]
         F[mine, first : first + part.shape[1]] = part
     return Result(state={"F": cast(F, state["B_bar"])})
 
 
-def fourier_basis(positions: Array, n_rows: int, n_low: int) -> Matrix:
+def fourier_basis(positions: Array, n_rows: int, n_low: int) -> Array:
     """Real DFT vectors of frequencies 0 … n_low − 1 at the given positions.
 
     The span of the DFT bins that TLFA keeps (bins 1 … L and their mirrors), so
     F FᵀB is the paper's low-pass; periodic: the last row is next to the first.
     """
-    frequency = np.arange(1, n_low)
-    angle = 2 * np.pi / n_rows * np.outer(positions, frequency)
-    constant = np.ones((len(positions), 1))
-    parts = [constant, np.sqrt(2.0) * np.cos(angle), np.sqrt(2.0) * np.sin(angle)]
+    at = positions if is_torch_array(positions) else np.asarray(positions, np.float64)
+    xp = namespace(at)
+    frequency = like(np.arange(1, n_low) * (2 * np.pi / n_rows), at)
+    angle = at[:, None] * frequency[None, :]
+    root = math.sqrt(2.0)
+    parts = [xp.ones_like(at[:, None]), root * xp.cos(angle), root * xp.sin(angle)]
     if n_low > 1 and 2 * (n_low - 1) == n_rows:
         # The Nyquist frequency has one vector (±1), not two.
-        parts[1][:, -1] /= np.sqrt(2.0)
+        parts[1][:, -1] /= root
         parts[2] = parts[2][:, :-1]
-    return np.asarray(np.concatenate(parts, axis=1) / np.sqrt(n_rows))
+    return xp.concat(parts, axis=1) / math.sqrt(n_rows)
 
 
-def cosine_basis(positions: Array, n_rows: int, n_low: int) -> Matrix:
+def cosine_basis(positions: Array, n_rows: int, n_low: int) -> Array:
     """Cosines up to the same frequency, without wrapping the end to the start."""
-    order = np.arange(min(2 * n_low - 1, n_rows))
-    waves = np.cos(np.pi / n_rows * np.outer(np.asarray(positions) + 0.5, order))
-    waves[:, 1:] *= np.sqrt(2.0)
-    return np.asarray(waves / np.sqrt(n_rows))
+    at = positions if is_torch_array(positions) else np.asarray(positions, np.float64)
+    order = like(np.arange(min(2 * n_low - 1, n_rows)) * (np.pi / n_rows), at)
+    waves = namespace(at).cos((at[:, None] + 0.5) * order[None, :])
+    waves[:, 1:] *= math.sqrt(2.0)
+    return waves / math.sqrt(n_rows)
 
 
 def low_pass(values: Matrix, sequence: Sequence) -> Matrix:
