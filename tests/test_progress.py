@@ -80,3 +80,20 @@ class Immediately(threading.Thread):
 class Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_an_outer_listener_hears_what_an_inner_one_hears():
+    outer, inner = [], []
+    with progress.listen(lambda *step: outer.append(step)):
+        with progress.listen(lambda *step: inner.append(step)):
+            with progress.task("work", 1) as advance:
+                advance()
+    assert outer == inner == [("work", 0, 1), ("work", 1, 1)]
+
+
+def test_a_wish_to_stop_ends_with_its_listener():
+    assert not progress.stop_is_asked()
+    with progress.listen(lambda *step: None):
+        progress.ask_to_stop()
+        assert progress.stop_is_asked()
+    assert not progress.stop_is_asked()

@@ -318,7 +318,7 @@ def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
     >>> views = make_views(120, (5, 4), 3, random_state=0)
     >>> grid = {"n_neighbors": [3, 5]}
     >>> search = GridSearchCV(AnchorSpectral(3), grid, scoring=neighbour_score, cv=2)
-    >>> 0 < search.fit(views).best_score_ <= 1
+    >>> bool(0 < search.fit(views).best_score_ <= 1)
     True
     """
     views = Views.of(X)
