@@ -65,7 +65,7 @@ def cluster(memory: str, n_workers: int = 2) -> Iterator[Any]:
             n_workers=n_workers,
             threads_per_worker=1,
             memory_limit=memory,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as workers,
         Client(workers) as client,
     ):

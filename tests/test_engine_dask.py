@@ -46,7 +46,7 @@ def client():
             threads_per_worker=1,
             processes=True,
             memory_limit="1GB",
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as cluster,
         distributed.Client(cluster) as found,
     ):
@@ -438,7 +438,7 @@ def test_engine_without_a_cluster_or_of_another_kind(views):
 
 def test_a_lost_scheduler_ends_the_fit_with_a_clear_error(views):
     cluster = distributed.LocalCluster(
-        n_workers=1, processes=False, dashboard_address=None
+        n_workers=1, processes=False, dashboard_address=":0"
     )
     place = distributed.Client(cluster, set_as_default=False)
 

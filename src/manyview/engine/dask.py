@@ -129,7 +129,7 @@ class DaskEngine:
         self._find_homes()
         self._kept: dict[int, list[Future]] = {}  # by pass, one per partition
         self._owners: dict[str, int] = {}  # the pass that made a field
-        self._sent: dict[int, tuple[Any, Future]] = {}
+        self._sent: dict[int, tuple[Any, Future, dict[str, Future]]] = {}
         with self._faults():
             self._sources = self._place_rows()
 
@@ -141,10 +141,11 @@ class DaskEngine:
         with self._faults(), progress.task(name, len(self._groups)) as advance:
             self._find_homes()
             self._number += 1
-            sent = self._send(small)
+            rest, names, inner = self._send(small)
             states: list[Future] = []
             sums: list[Future] = []
             for group, home in zip(self._groups, self._homes, strict=True):
+                sent = [rest, names, *(self._send_once(p, home) for p in inner)]
                 mine, total = self._submit_group(step, sent, views, group, home)
                 states += mine
                 sums.append(total)
@@ -154,7 +155,7 @@ class DaskEngine:
         return summary.totals, summary.notes
 
     def _submit_group(
-        self, step: Step, small: Any, views: bool, group: range, home: str
+        self, step: Step, sent: list[Any], views: bool, group: range, home: str
     ) -> tuple[list[Future], Future]:
         """The pass on one thread's partitions: their states, and the sum of all.
 
@@ -173,7 +174,7 @@ class DaskEngine:
                 step,
                 self._spans[i],
                 self._sources[i] if views else None,
-                small,
+                sent,
                 worker.Parcel(owners),
                 [self._kept[at][i] for at in live],
                 total,
@@ -199,27 +200,32 @@ class DaskEngine:
             )
         return list(found)
 
-    def _send(self, small: Any) -> Any:
-        """A small value as a task; named tuples inside it travel once for all."""
-        if small is None:
-            return None
-        inner = [f for f in getattr(small, "_fields", ()) if _is_record(small, f)]
-        parts = [self._send_once(getattr(small, f)) for f in inner]
-        rest = small._replace(**dict.fromkeys(inner)) if inner else small
-        key = self._key("small", 0)
-        task = (worker.build_small, worker.Parcel(rest), worker.Parcel(inner), *parts)
-        return self._submit({key: task}, [key], self._homes[0])[0]
+    def _send(self, small: Any) -> tuple[Future, worker.Parcel, list[Any]]:
+        """A small value as a task; the named tuples inside it are left to travel once.
 
-    def _send_once(self, part: Any) -> Future:
+        Returns the rest, the names of those parts, and the parts.
+        """
+        inner = [f for f in getattr(small, "_fields", ()) if _is_record(small, f)]
+        parts = [getattr(small, f) for f in inner]
+        rest = small._replace(**dict.fromkeys(inner)) if inner else small
+        return self._send_value(rest, "small"), worker.Parcel(inner), parts
+
+    def _send_once(self, part: Any, home: str) -> Future:
+        """A part at its home, under a key of its own: Dask drops second copies."""
+        # The part itself is kept as well: an id is only unique while it lives.
         if id(part) not in self._sent:
-            key = self._key("part", len(self._sent))
-            task = (worker.build_small, worker.Parcel(part), worker.Parcel([]))
-            # The part itself is kept as well: an id is only unique while it lives.
-            self._sent[id(part)] = (
-                part,
-                self._submit({key: task}, [key], self._homes[0])[0],
-            )
-        return self._sent[id(part)][1]
+            sent = self._send_value(part, f"part{len(self._sent)}")
+            self._sent[id(part)] = (part, sent, {})
+        _, sent, copies = self._sent[id(part)]
+        if home not in copies:
+            key = self._key(f"copy{len(copies)}", len(self._sent))
+            copies[home] = self._submit({key: (worker.same, sent)}, [key], home)[0]
+        return copies[home]
+
+    def _send_value(self, value: Any, what: str) -> Future:
+        key = self._key(what, 0)
+        graph = {key: (worker.unpack, worker.Parcel(value))}
+        return self._submit(graph, [key], self._homes[0])[0]
 
     def _reduce(self, sums: list[Future]) -> list[Future]:
         """Sums added on their worker, then on few, until the driver can bear them."""
@@ -357,7 +363,7 @@ class DaskEngine:
                 task: Any = (worker.load_shelf, shelf)
             else:
                 rows = self.views[span.start : span.stop]
-                task = (worker.unpack_views, worker.Parcel(rows))
+                task = (worker.unpack, worker.Parcel(rows))
             sources += self._submit({key: task}, [key], self._home(i))
         return sources
 

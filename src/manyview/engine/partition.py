@@ -108,10 +108,9 @@ def join_chunks(names: Sequence[str], *chunks: Any) -> Views:
     return Views(list(chunks), names=names)
 
 
-def unpack_views(parcel: Parcel) -> Views:
-    """Rows that came with the task."""
-    found: Views = parcel.open()
-    return found
+def unpack(parcel: Parcel) -> Any:
+    """Rows or a small value that came with the task."""
+    return parcel.open()
 
 
 def load_shelf(shelf: Shelf) -> Views:
@@ -119,9 +118,14 @@ def load_shelf(shelf: Shelf) -> Views:
     return shelf.load()
 
 
-def build_small(rest: Parcel, names: Parcel, *parts: Any) -> Any:
-    """A pass's small value, its large parts put back in."""
-    small, inner = rest.open(), names.open()
+def same(value: Any) -> Any:
+    """The value itself, to be kept by whoever runs this."""
+    return value
+
+
+def put_together(small: Any, names: Parcel, *parts: Any) -> Any:
+    """A pass's small value, with the parts that travelled by themselves."""
+    inner = names.open()
     return small._replace(**dict(zip(inner, parts, strict=True))) if inner else small
 
 
@@ -129,13 +133,13 @@ def run_partition(
     step: Step,
     span: Span,
     source: Views | Shelf | None,
-    small: Any,
+    sent: Sequence[Any],
     owners: Parcel,
     kept: Sequence[States],
     after: Summary | None = None,
 ) -> Outcome:
     """One pass over one partition, after another; `owners` says what `kept` has."""
-    fields = owners.open()
+    fields, small = owners.open(), put_together(*sent)
     views = source.load() if isinstance(source, Shelf) else source
     states: States = []
     notes = []
