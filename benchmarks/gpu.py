@@ -32,6 +32,7 @@ from manyview import S2MVTC, AnchorSpectral, progress
 YOUTUBE = (64, 512, 64, 647, 838)
 N_YOUTUBE = 101_499
 N_CLUSTERS = 31
+SMALL = 1000
 
 
 def sync(device: torch.device) -> None:
@@ -175,7 +176,8 @@ def measure(
     name: str, n: int, rates: dict[str, float], device: torch.device, repeats: int
 ) -> list[dict[str, Any]]:
     """Both methods at the shape of YoutubeFace_sel with n rows on the device."""
-    X, truth = clusters(n, YOUTUBE, N_CLUSTERS, device)
+    widths = YOUTUBE if n > SMALL else tuple(d // 16 for d in YOUTUBE)
+    X, truth = clusters(n, widths, N_CLUSTERS, device)
     found = []
     for kind, make in models().items():
         took = seconds(lambda make=make: make().fit(X), device, repeats)
@@ -184,7 +186,7 @@ def measure(
         published = kind == "as published"
         shape = (7, 37, 64) if published else (2, 2 * N_CLUSTERS, 2 * N_CLUSTERS)
         rounds, r, k = shape
-        work = counted(n, YOUTUBE, 1000, k, rounds, r)
+        work = counted(n, widths, 1000, k, rounds, r)
         least = sum(work.values()) - work["gram"]
         least = least / rates["fp32_flops"] + work["gram"] / rates["fp64_flops"]
         found.append(
@@ -314,7 +316,7 @@ def main() -> None:
     name = torch.cuda.get_device_name(device) if is_cuda else "torch on the CPU"
     parts: dict[str, Any] = {"machine": report.machine(), "device": name}
     print(report.describe(parts["machine"]), name, flush=True)
-    rows = (2000, 3000, 4000, 2000) if quick else (N_YOUTUBE, 10**6, 10**7, 20_000)
+    rows = (500, 500, 500, 500) if quick else (N_YOUTUBE, 10**6, 10**7, 20_000)
     repeats = 1 if quick else 3
     attempt(parts, "ceilings", lambda: ceilings(device, 256 if quick else 8192))
     rates = parts["ceilings"]

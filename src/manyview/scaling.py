@@ -39,7 +39,7 @@ class Moments(NamedTuple):
     sparse: bool
 
     @property
-    def inverse_std(self) -> Matrix:
+    def inverse_std(self) -> Array:
         """1/std, and 0 for constant columns, which then carry nothing."""
         return inverse(self.std)
 
@@ -54,7 +54,7 @@ class Scaling(NamedTuple):
     unit: bool = False
 
 
-def inverse(values: Any) -> Any:
+def inverse(values: Array) -> Array:
     """1/values where positive, 0 elsewhere."""
     values = values if is_torch_array(values) else np.asarray(values)
     xp = namespace(values)

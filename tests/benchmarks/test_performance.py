@@ -26,15 +26,8 @@ def test_quick_benchmark_measures_every_part(script, tmp_path):
     assert found["machine"]["cores"] >= 1
     assert found["results"]
     assert all(r["error"] is None and r["seconds"] > 0 for r in found["results"])
-
-
-@pytest.mark.slow
-def test_direct_transcription_agrees_with_the_library(tmp_path):
-    out = tmp_path / "found.json"
-    run("single_node.py", "--out", out)
-    results = json.loads(out.read_text(encoding="utf-8"))["results"]
-    direct = next(r for r in results if r["method"] == "direct")
-    assert direct["ARI with the library"] >= 0.99
+    for direct in (r for r in found["results"] if r.get("method") == "direct"):
+        assert direct["ARI with the library"] >= 0.99
 
 
 @pytest.mark.slow
