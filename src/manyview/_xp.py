@@ -31,7 +31,7 @@ def namespace(*arrays: Array) -> Any:
 def to_host(array: Array) -> np.ndarray[Any, Any]:
     """NumPy copy or view of an array that may live on a device."""
     if is_torch_array(array):
-        return np.asarray(array.detach().cpu())
+        return np.asarray(array.detach().cpu().numpy())
     return np.asarray(array)
 
 
