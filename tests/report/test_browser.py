@@ -223,7 +223,7 @@ def test_nothing_overflows(width, browser, evil_page) -> None:
         "[...document.querySelectorAll('main *, header *')].filter((el) => {"
         " const box = el.getBoundingClientRect();"
         " return box.width && box.right > innerWidth + 0.5 &&"
-        " !el.closest('.wide, .filter, svg'); }).map((el) => el.outerHTML.slice(0, 99))"
+        " !el.closest('.wide, .chips, svg'); }).map((el) => el.outerHTML.slice(0, 99))"
     )
     assert outside == []
 

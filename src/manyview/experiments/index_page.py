@@ -26,13 +26,11 @@ def write_page(
 
 def _table(table: Table) -> str:
     head = "".join(
-        f'<th scope="col"><button type="button" class="sort">{escape(c)}</button></th>'
-        for c in table.columns
+        f'<th scope="col"{_side(j)}><button type="button" class="sort">'
+        f"{escape(c)}</button></th>"
+        for j, c in enumerate(table.columns)
     )
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{_cell(c)}</td>" for c in row) + "</tr>"
-        for row in table.rows
-    )
+    rows = "\n".join(f"<tr>{_row(row)}</tr>" for row in table.rows)
     notes = "".join(f'<p class="note">{escape(n)}</p>' for n in table.notes)
     links = " ".join(
         f'<a href="tables/{quote(table.name)}.{e}">{e}</a>'
@@ -43,6 +41,10 @@ def _table(table: Table) -> str:
         f"</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>"
         f'</table></div>\n{notes}<p class="note">{links}</p>'
     )
+
+
+def _row(cells: Iterable[Cell]) -> str:
+    return "".join(f"<td{_side(j)}>{_cell(c)}</td>" for j, c in enumerate(cells))
 
 
 def _side(column: int) -> str:

@@ -129,11 +129,13 @@ function marker(paint, at, size) {
 function colourBar(paint) {
   const { column, unit } = paint;
   const text = (code) => plain(valueText(column, code, unit));
+  // Labels at the very ends would stick out, and plotly hides such.
+  const ticks = [0.1 * STEPS, 0.5 * STEPS, 0.9 * STEPS];
   return {
     orientation: "h", thickness: 10, len: 0.6, x: 0.5, xanchor: "center",
     y: 0, yanchor: "bottom", outlinewidth: 0, bgcolor: css("--back"),
-    tickvals: [0, STEPS / 2, STEPS], ticktext: [0, STEPS / 2, STEPS].map(text),
-    tickfont: { color: css("--ink") }, ticklabeloverflow: "allow",
+    tickvals: ticks, ticktext: ticks.map((code) => text(Math.round(code))),
+    tickfont: { color: css("--ink") },
     title: { text: plain(cut(paint.title, 40)), side: "top", font: { size: 12 } },
   };
 }

@@ -54,7 +54,8 @@ function showPick() {
     row.hidden = state.pick !== null && row.dataset.cluster !== own;
   }
   const chip = document.querySelector('.chip[aria-pressed="true"]');
-  chip.parentElement.scrollLeft = chip.offsetLeft - chip.parentElement.clientWidth / 2;
+  const strip = chip.parentElement;
+  strip.scrollLeft = chip.offsetLeft - strip.offsetLeft - strip.clientWidth / 2;
   const size = data.sizes[state.pick];
   document.getElementById("filter-state").textContent =
     state.pick === null

@@ -106,9 +106,10 @@ def _filter(subject: Subject) -> str:
         if size
     )
     return (
-        '<nav class="filter no-print" aria-label="Clusters">'
+        '<nav class="filter no-print" aria-label="Clusters"><div class="chips">'
         '<button type="button" class="chip all" data-pick="all" aria-pressed="true">'
-        f'All</button>{chips}<span id="filter-state" role="status"></span></nav>\n'
+        f'All</button>{chips}</div>'
+        '<p id="filter-state" role="status"></p></nav>\n'
     )
 
 
