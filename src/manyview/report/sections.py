@@ -108,7 +108,7 @@ def _filter(subject: Subject) -> str:
     return (
         '<nav class="filter no-print" aria-label="Clusters"><div class="chips">'
         '<button type="button" class="chip all" data-pick="all" aria-pressed="true">'
-        f'All</button>{chips}</div>'
+        f"All</button>{chips}</div>"
         '<p id="filter-state" role="status"></p></nav>\n'
     )
 
