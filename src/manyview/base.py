@@ -20,23 +20,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
-from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
-    TransformerMixin,
 )
 from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import assign
 from ._xp import to_host
-from .callbacks import CallbackSupportMixin
-from .costs import Cost, plan_of
-from .draw import Draw
-from .engine import Engine, is_elsewhere, is_lazy, open_engine, views_elsewhere
-from .engine.plan import Plan
+from .engine import is_elsewhere, is_lazy, views_elsewhere
 from .errors import (
     DegenerateWarning,
     InputError,
@@ -44,9 +36,6 @@ from .errors import (
     ManyviewError,
     NotFittedError,
 )
-from .influence import ROWS as INFLUENCE_ROWS
-from .influence import measure_influence
-from .scaling import Scaling
 from .views import Views
 
 FloatArray = np.ndarray[Any, Any]
@@ -134,7 +123,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(message) from error
 
     def _to_views(self, X: Any, *, reset: bool) -> Views:
-        if _is_single_table(X) and not is_elsewhere(X):
+        if is_single_table(X) and not is_elsewhere(X):
             table = self._validate_table(X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             X = Views(table, feature_names=None if names is None else [names])
@@ -236,162 +225,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-class ReplayClusterer(
-    CallbackSupportMixin,  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    MultiViewClusterer,
-):
-    """A method whose fit is a list of passes: new rows go through the same ones.
-
-    A subclass gives `_replay(engine)`, which leaves the embedding in the
-    engine's state, and stores its centres in `_centres`.
-    """
-
-    chooses_n_clusters: ClassVar[bool] = True
-    scaling: Any
-    random_state: Any
-    engine: Any
-    device: str | None
-    memory_limit: Any
-    block_rows: int | None
-    embedding_: FloatArray
-    _centres: assign.Centres
-
-    def predict(self, X: Any) -> IntArray:
-        """Cluster of every row of new views, row by row."""
-        views = self._again(X)
-        self._warn_of_new_rows()
-        found: IntArray = views.each(self._light()._labels_of, np.intp, None)
-        return found
-
-    def transform(self, X: Any) -> FloatArray:
-        """Consensus embedding of every row of new views, row by row."""
-        views = self._again(X)
-        self._warn_of_new_rows()
-        width = self._n_features_out
-        values = views.each(self._light()._embedding_of, self._dtype, width)
-        return self._named_rows(values, views)
-
-    def _warn_of_new_rows(self) -> None:
-        """Nothing to say of a method whose passes know no order."""
-
-    def _labels_of(self, views: Views) -> IntArray:
-        engine = self._embed(views)
-        engine.run(assign.assign_step, self._centres, title="Labels", views=False)
-        return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
-
-    def _embedding_of(self, views: Views) -> FloatArray:
-        return np.asarray(to_host(self._embed(views).read(assign.FIELD)))
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
-        """Fit, and give back `embedding_`."""
-        as_given = is_elsewhere(X) or _is_single_table(X)
-        views = X if as_given else Views.of(X)
-        found = self.fit(views, y, **fit_params).embedding_
-        return self._named_rows(found if is_lazy(found) else np.asarray(found), views)
-
-    @property
-    def certainty_(self) -> FloatArray:
-        """How clearly every row of the fit belongs to its cluster, 0 to 1.
-
-        (d₂ − d₁)/d₂ for the distances of its embedding to the nearest and the
-        second centre.
-        """
-        self._check_fitted()
-        return assign.certainty(to_host(self.embedding_), self._centres)
-
-    def report(
-        self, path: str | os.PathLike[str], views: Any, labels: Any = None, **more: Any
-    ) -> Path:
-        """Write one page about the fit, for any browser; see `manyview.report`."""
-        from .report import write_report
-
-        return write_report(self, path, views, labels, **more)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
-
-    def _named_rows(self, values: FloatArray, views: Any) -> FloatArray:
-        """With the names of the rows, where a pandas table is asked for."""
-        names = getattr(views, "row_names", None)
-        own = getattr(self, "_sklearn_output_config", {})
-        wanted = own.get("transform", get_config()["transform_output"])
-        if names is None or wanted != "pandas":
-            return values
-        import pandas
-
-        named: FloatArray = pandas.DataFrame(values, index=names)
-        return named
-
-    def _settle_n_clusters(self, views: Views) -> None:
-        """Choose the number of clusters where that is asked for."""
-        if self.n_clusters == "auto":
-            from .selection import choose_n_clusters
-
-            self.choice_ = choose_n_clusters(
-                views,
-                scaling=self.scaling,
-                random_state=self.random_state,
-                engine=self.engine,
-            )
-            self.n_clusters_ = self.choice_.settle()
-
-    def _check_drawn(self, drawn: Draw) -> None:
-        """Every view must have rows to learn it from."""
-        for v, name in enumerate(self.view_names_):
-            if drawn.view(v).shape[0] == 0:
-                count = int(drawn.moments[v].n_rows)
-                raise InputError(
-                    f"View {name!r} is missing in all rows but {count}, too few to "
-                    "learn anything from. Leave the view out."
-                )
-
-    def _weigh_views(
-        self,
-        engine: Engine,
-        drawn: Draw,
-        scalings: tuple[Scaling, ...],
-        weights: FloatArray,
-    ) -> None:
-        """How much each view shaped the clusters, overall and of each cluster."""
-        own = assign.pick(engine, assign.LABELS, drawn.rows[:INFLUENCE_ROWS])
-        found = measure_influence(drawn.block, scalings, own, weights, self.n_clusters_)
-        self.view_influence_, self.cluster_influence_ = found
-
-    def _embed(self, views: Views) -> Engine:
-        engine = open_engine(views, self._dtype, device=self.device)
-        self._replay(engine)
-        return engine
-
-    def plan(self, X: Any) -> Plan:
-        """What a fit would keep, spill and read, how long and how large; print it."""
-        views: Views = views_elsewhere(X) if is_elsewhere(X) else Views.of(X)
-        return plan_of(self, views)
-
-    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
-        raise NotImplementedError
-
-    def _open(self, views: Views) -> Engine:
-        """The engine that the parameters ask for."""
-        return open_engine(
-            views,
-            self._dtype,
-            engine=self.engine,
-            device=self.device,
-            memory_limit=self.memory_limit,
-            block_rows=self.block_rows,
-        )
-
-    def _replay(self, engine: Engine) -> None:
-        raise NotImplementedError
-
-
 _FLOATS = [np.float64, np.float32]
 
 
-def _is_single_table(X: Any) -> bool:
+def is_single_table(X: Any) -> bool:
     """One in-memory 2-D table, rather than a container of views."""
     if isinstance(X, (list, tuple)):
         return len(X) == 0 or (
@@ -407,7 +244,7 @@ def _refuse_split_list(X: Any) -> None:
     while frame is not None:
         if frame.f_code.co_name == "_fit_and_score":
             whole = frame.f_locals.get("X")
-            if isinstance(whole, (list, tuple)) and not _is_single_table(whole):
+            if isinstance(whole, (list, tuple)) and not is_single_table(whole):
                 raise InputError(
                     f"The cross-validation was given a plain list of {len(whole)} "
                     "views and splits it as if every view were a row. Wrap the list: "

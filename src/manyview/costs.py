@@ -77,8 +77,8 @@ def rounds_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) 
         Need("features", float(m * n_views * itemsize), once),
         Need("B_bar", float(k * itemsize)),
     ]
-    passes, reads = 5 + model.max_iter, 5 + model.max_iter
-    flops = n * (once + gram + each_round * (model.max_iter + 1))
+    passes, reads = 5 + model.n_rounds, 5 + model.n_rounds
+    flops = n * (once + gram + each_round * (model.n_rounds + 1))
     if not uses_graph:
         needs += [Need("F", (2.0 * model.n_low - 1) * itemsize), Need("labels", 8.0)]
         return Cost(needs, passes + 1 + KMEANS_PASSES, reads, flops)

@@ -36,7 +36,6 @@ from ._xp import to_host
 from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
 from .base import (
     ManyviewTags,
-    ReplayClusterer,
     check_choice,
     check_count,
     check_dtype,
@@ -53,6 +52,7 @@ from .engine import Engine
 from .errors import InputError
 from .features import Features, fit_features
 from .order import order_report, warn_of_new_rows, warn_of_order
+from .replay import ReplayClusterer
 from .ridge import Ridge
 from .rounds import (
     PRINCIPAL_ROWS,
@@ -74,6 +74,8 @@ from .scaling import SCALINGS, Scaling
 Matrix = np.ndarray[Any, Any]
 
 START_POWER = 2
+GRAPH_ROUNDS = 1
+PAPER_ROUNDS = 7
 
 # Classes, beta, lam and L of the paper's six data sets (its Tables 2 and 3).
 PUBLISHED = {
@@ -142,8 +144,8 @@ class S2MVTC(ReplayClusterer):
         Ridge weight; default a hundredth of the mean eigenvalue of PhiᵀPhi.
     beta : float
         Weight of the consensus.
-    max_iter : int
-        Number of rounds.
+    max_iter : int, optional
+        Number of rounds; default 1 from the graph, 7 as in the paper otherwise.
     smoothing : {"graph", "sequence", "graph+sequence", None}
     smoothing_growth : float
         Factor of the smoothing weight a from round to round (1.1 as published).
@@ -217,7 +219,7 @@ class S2MVTC(ReplayClusterer):
         min_duration: float | None = None,
         lam: float | None = None,
         beta: float = 1.0,
-        max_iter: int = 1,
+        max_iter: int | None = None,
         smoothing: str | None = "graph",
         smoothing_growth: float = 1.0,
         consensus: bool = True,
@@ -281,7 +283,7 @@ class S2MVTC(ReplayClusterer):
             n_low=n_low,
             lam=lam,
             beta=beta,
-            max_iter=7,
+            max_iter=PAPER_ROUNDS,
             smoothing="sequence",
             smoothing_growth=1.1,
             row_norm="zscore",
@@ -349,7 +351,7 @@ class S2MVTC(ReplayClusterer):
             setup.first,
             setup.ridges,
             self._weights(setup.spectrum),
-            max_iter=self.max_iter,
+            max_iter=self.n_rounds,
             sequence=self._put_sequence(engine, sequence),
             trace=None if trace is None else check_rows(trace, engine.n_samples),
             saved=saved,
@@ -449,6 +451,13 @@ class S2MVTC(ReplayClusterer):
             worth=tuple(float(w) for w in worth),
         )
 
+    @property
+    def n_rounds(self) -> int:
+        """The rounds a fit runs: `max_iter`, or the default of the smoothing."""
+        if self.max_iter is not None:
+            return self.max_iter
+        return GRAPH_ROUNDS if self._uses_graph() else PAPER_ROUNDS
+
     def _uses_order(self) -> bool:
         return self.smoothing in ("sequence", "graph+sequence")
 
@@ -541,11 +550,12 @@ class S2MVTC(ReplayClusterer):
             check_choice(self.anchors, "anchors", ("kmeans", "random"))
         for name in (
             *("n_anchors", "n_graph_anchors", "n_neighbors", "n_components"),
-            *("n_low", "max_iter", "n_init"),
+            *("n_low", "n_init"),
         ):
             check_count(getattr(self, name), name)
-        if self.block_rows is not None:
-            check_count(self.block_rows, "block_rows")
+        for name in ("max_iter", "block_rows"):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name)
         check_dtype(self.dtype)
         for name in ("beta", "smoothing_growth", "rank_tol"):
             check_number(getattr(self, name), name)

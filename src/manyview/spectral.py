@@ -12,7 +12,6 @@ import numpy as np
 
 from . import assign, graph, progress
 from .base import (
-    ReplayClusterer,
     check_choice,
     check_count,
     check_dtype,
@@ -25,6 +24,7 @@ from .costs import Cost, graph_cost
 from .draw import Draw, choose_scalings, draw
 from .engine import Engine, Result, State
 from .engine.plan import Need
+from .replay import ReplayClusterer
 from .scaling import SCALINGS, Scaling, cast, unit_rows
 from .views import Block
 

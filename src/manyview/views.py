@@ -7,16 +7,26 @@ block. Rows are samples everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import is_array_api_obj, is_torch_array
+from array_api_compat import is_torch_array
 
 from ._xp import Array, like, namespace, to_host
-from .errors import InputError, InputTypeError, RowError
+from .errors import InputError, RowError
+from .view_input import (
+    check_feature_names,
+    check_names,
+    check_per_row,
+    check_present,
+    check_rows_agree,
+    is_lazy,
+    parse_view,
+    split_input,
+)
 
 Rows = slice | np.ndarray[Any, Any]
 
@@ -84,23 +94,23 @@ class Views:
         labels: Any = None,
         row_names: Any = None,
     ) -> None:
-        items, own_names = _split_input(views)
-        self.names = _check_names(names if names is not None else own_names, items)
+        items, own_names = split_input(views)
+        self.names = check_names(names if names is not None else own_names, items)
         parsed = [
-            _parse_view(item, n) for item, n in zip(items, self.names, strict=True)
+            parse_view(item, n) for item, n in zip(items, self.names, strict=True)
         ]
         self.arrays: tuple[Any, ...] = tuple(p.array for p in parsed)
         self.feature_names: tuple[tuple[str, ...] | None, ...] = (
-            _check_feature_names(feature_names, self.n_features)
+            check_feature_names(feature_names, self.n_features)
             if feature_names is not None
             else tuple(p.columns for p in parsed)
         )
-        n_samples = _check_rows(self.arrays, self.names)
+        n_samples = check_rows_agree(self.arrays, self.names)
         index = next((p.index for p in parsed if p.index is not None), None)
         given = row_names if row_names is not None else index
-        self.row_names = _check_per_row(given, n_samples, "row_names")
-        self.labels = _check_per_row(labels, n_samples, "labels")
-        self.present = _check_present(present, n_samples, len(self.arrays))
+        self.row_names = check_per_row(given, n_samples, "row_names")
+        self.labels = check_per_row(labels, n_samples, "labels")
+        self.present = check_present(present, n_samples, len(self.arrays))
         self.origin: str | None = None  # where the data came from, or "generated"
 
     @classmethod
@@ -357,179 +367,6 @@ def _blank_rows(array: Array, keep: Array) -> Array:
     return xp.where(keep[:, None], array, xp.zeros_like(array))
 
 
-@dataclass(frozen=True)
-class _Parsed:
-    array: Any
-    columns: tuple[str, ...] | None = None
-    index: Any = None
-
-
-def _split_input(views: Any) -> tuple[list[Any], list[str] | None]:
-    """The separate views of whatever a user hands over, and their names."""
-    if isinstance(views, (Mapping, list, tuple)) and not len(views):
-        raise InputError("No views were given: the container is empty. Give 1 or more.")
-    if isinstance(views, Mapping):
-        return list(views.values()), [str(k) for k in views]
-    if isinstance(views, (list, tuple)) and not _is_row(views[0]):
-        return list(views), None
-    return [views], None
-
-
-def _is_row(item: Any) -> bool:
-    """Is this the first row of one table, rather than the first view?"""
-    return isinstance(item, (list, tuple, int, float, complex, str)) and (
-        not isinstance(item, (list, tuple))
-        or not len(item)
-        or not hasattr(item[0], "__len__")
-    )
-
-
-def _check_names(names: Sequence[str] | None, items: Sequence[Any]) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"view{v}" for v in range(len(items)))
-    if len(names) != len(items) or len(set(names)) != len(items):
-        raise InputError(
-            f"{len(items)} views need as many different names; got "
-            f"{list(names)}. Give one name per view."
-        )
-    return tuple(str(n) for n in names)
-
-
-def _parse_view(item: Any, name: str) -> _Parsed:
-    """One view, checked for kind and shape but not yet for its values."""
-    if hasattr(item, "columns") and not isinstance(item, np.ndarray):
-        return _parse_frame(item, name)
-    array = item
-    if sp.issparse(item):
-        array = item if item.format in ("csr", "csc") else item.tocsr()
-        array = array.tocsr() if array.format == "csc" else array
-    elif not (is_array_api_obj(item) or _is_lazy(item)):
-        array = _to_array(item, name)
-    _check_kind(array, name)
-    _check_shape(array, name)
-    return _Parsed(array)
-
-
-def _is_lazy(item: Any) -> bool:
-    """HDF5 and Zarr arrays: shaped, typed, sliced on demand."""
-    return all(hasattr(item, a) for a in ("shape", "dtype", "__getitem__", "chunks"))
-
-
-def _to_array(item: Any, name: str) -> Any:
-    try:
-        return np.asarray(item)
-    except ValueError as error:
-        raise InputTypeError(
-            f"View {name!r} is no table of numbers: {error}. Give a 2-D array, "
-            "DataFrame or sparse matrix with samples on rows."
-        ) from error
-
-
-def _parse_frame(frame: Any, name: str) -> _Parsed:
-    """A DataFrame of any library narwhals knows."""
-    import narwhals as nw
-
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        raise InputTypeError(
-            f"View {name!r} has columns but is no DataFrame we can read: "
-            f"{type(frame).__name__}. Turn it into an array first."
-        ) from error
-    text = [
-        c for c, t in table.schema.items() if not (t.is_numeric() or t == nw.Boolean)
-    ]
-    if text:
-        raise InputTypeError(
-            f"View {name!r} has non-numeric columns: {', '.join(map(str, text[:5]))}. "
-            "Drop them or encode them as numbers."
-        )
-    array = table.to_numpy()
-    _check_shape(array, name)
-    index = nw.maybe_get_index(table)
-    columns = tuple(str(c) for c in table.columns)
-    return _Parsed(array, columns, index)
-
-
-def _check_kind(array: Any, name: str) -> None:
-    kind = np.dtype(str(array.dtype).removeprefix("torch.")).kind
-    if kind == "c":
-        raise InputError(
-            f"Complex data not supported: view {name!r} has dtype {array.dtype}. "
-            "Give real and imaginary parts as separate features."
-        )
-    if kind not in "fiub":
-        raise InputTypeError(
-            f"View {name!r} is not numeric: its dtype is {array.dtype}. "
-            "Drop or encode text columns and give numbers."
-        )
-
-
-def _check_shape(array: Any, name: str) -> None:
-    shape = tuple(array.shape)
-    if len(shape) != 2:
-        raise InputError(
-            f"View {name!r} must be 2-D (samples on rows, features on columns); "
-            f"its shape is {shape}. Reshape your data."
-        )
-    if 0 in shape:
-        what = "row" if shape[0] == 0 else "feature"
-        raise InputError(
-            f"View {name!r} is empty: its shape is {shape}. Every view needs at "
-            f"least one {what}; leave an empty view out."
-        )
-
-
-def _check_rows(arrays: Sequence[Any], names: Sequence[str]) -> int:
-    counts = [int(a.shape[0]) for a in arrays]
-    if len(set(counts)) > 1:
-        seen = ", ".join(f"{n} has {c}" for n, c in zip(names, counts, strict=True))
-        raise InputError(
-            f"The views have different numbers of rows: {seen}. Every view must "
-            "describe the same rows in the same order."
-        )
-    return counts[0]
-
-
-def _check_per_row(values: Any, n_samples: int, what: str) -> Any:
-    if values is None:
-        return None
-    array = np.asarray(values)
-    if array.shape != (n_samples,):
-        raise InputError(
-            f"{what} must have one entry per row ({n_samples}); "
-            f"their shape is {array.shape}."
-        )
-    return array
-
-
-def _check_feature_names(
-    names: Sequence[Sequence[str] | None], n_features: Sequence[int]
-) -> tuple[tuple[str, ...] | None, ...]:
-    counts = [None if n is None else len(n) for n in names]
-    fits = len(counts) == len(n_features) and all(
-        c is None or c == d for c, d in zip(counts, n_features, strict=True)
-    )
-    if not fits:
-        raise InputError(
-            f"feature_names must have one name per feature, {list(n_features)} for "
-            f"the views, or None for a view without names; got {counts}."
-        )
-    return tuple(None if n is None else tuple(n) for n in names)
-
-
-def _check_present(present: Any, n_samples: int, n_views: int) -> Any:
-    if present is None:
-        return None
-    mask = np.asarray(present, dtype=bool)
-    if mask.shape != (n_samples, n_views):
-        raise InputError(
-            f"The mask of present views must have shape ({n_samples}, {n_views}); "
-            f"it has {mask.shape}."
-        )
-    return None if mask.all() else mask
-
-
 def _float_dtype(array: Any) -> np.dtype[Any]:
     kind = np.dtype(str(array.dtype).removeprefix("torch."))
     wide = kind.kind == "f" and kind.itemsize >= 8
@@ -554,7 +391,7 @@ def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
 
 def _take(array: Any, rows: Rows) -> Any:
     """Rows of a view; lazy arrays read only what is asked for, in file order."""
-    if isinstance(rows, slice) or not _is_lazy(array):
+    if isinstance(rows, slice) or not is_lazy(array):
         return array[rows]
     unique, back = np.unique(rows, return_inverse=True)
     return np.asarray(array[unique])[back]
