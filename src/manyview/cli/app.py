@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from . import auditing, data, experiments, fitting, reporting, scoring, start, using
+from . import (
+    auditing,
+    data,
+    experiments,
+    fitting,
+    planning,
+    reporting,
+    scoring,
+    start,
+    using,
+)
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {
@@ -20,7 +30,7 @@ PANELS = {
         scoring.score,
         fitting.methods,
     ),
-    "Data": (data.info, data.convert, data.datasets),
+    "Data": (data.info, data.convert, data.datasets, planning.plan),
     "Experiments": (
         experiments.compare,
         experiments.ablation,
