@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 
+import figures
 import growth
-import report
 
 
 def main() -> None:
@@ -29,11 +29,11 @@ def main() -> None:
         return
     rows, clusters = (900, 4) if options.quick else (options.rows, 20)
     table = growth.measure(rows, (32, 32, 32), clusters, [options.limit], __file__)
-    found = {"machine": report.machine(), "results": table}
-    report.save(options.out, found)
+    found = {"machine": figures.machine(), "results": table}
+    figures.save(options.out, found)
     if options.docs:
-        text = [report.describe(found["machine"]), report.table(table)]
-        report.fill("disk", "\n\n".join(text))
+        text = [figures.describe(found["machine"]), figures.table(table)]
+        figures.fill("disk", "\n\n".join(text))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from sklearn.metrics import adjusted_rand_score
 
-import report
+import figures
 from manyview import S2MVTC, AnchorSpectral, progress
 
 YOUTUBE = (64, 512, 64, 647, 838)
@@ -298,8 +298,8 @@ def publish(content: dict[str, Any]) -> None:
         if "error" not in r
     ]
     rates = {k: f"{v:.3g}" for k, v in content["ceilings"].items()}
-    text = [report.describe(content["machine"]), content["device"], str(rates)]
-    report.fill("gpu", "\n\n".join([*text, report.table(rows)]))
+    text = [figures.describe(content["machine"]), content["device"], str(rates)]
+    figures.fill("gpu", "\n\n".join([*text, figures.table(rows)]))
 
 
 def main() -> None:
@@ -314,8 +314,8 @@ def main() -> None:
     quick = options.quick
     is_cuda = device.type == "cuda"
     name = torch.cuda.get_device_name(device) if is_cuda else "torch on the CPU"
-    parts: dict[str, Any] = {"machine": report.machine(), "device": name}
-    print(report.describe(parts["machine"]), name, flush=True)
+    parts: dict[str, Any] = {"machine": figures.machine(), "device": name}
+    print(figures.describe(parts["machine"]), name, flush=True)
     rows = (500, 500, 500, 500) if quick else (N_YOUTUBE, 10**6, 10**7, 20_000)
     repeats = 1 if quick else 3
     attempt(parts, "ceilings", lambda: ceilings(device, 256 if quick else 8192))
@@ -331,7 +331,7 @@ def main() -> None:
     if not quick:
         attempt(parts, "million", lambda: measure("million", rows[1], rates, device, 2))
         attempt(parts, "host", lambda: from_host(rows[2], rates, device))
-    report.save(options.out, parts)
+    figures.save(options.out, parts)
     if options.docs:
         publish(parts)
 

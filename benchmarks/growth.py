@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 import child
-import report
+import figures
 from manyview import S2MVTC, progress
 from manyview.datasets import load, make_views
 
@@ -31,7 +31,7 @@ def fit(job: dict[str, Any]) -> None:
     views = load(job["data"])
     if job["limit"] is None:
         views.arrays = tuple(np.array(a) for a in views.arrays)
-    before = report.peak_memory()
+    before = figures.peak_memory()
     titles: list[str] = []
 
     def hear(title: str, done: int, total: int) -> None:
@@ -107,11 +107,11 @@ def main() -> None:
     if last["seconds"] and before["seconds"]:
         growth = last["seconds"] / before["seconds"]
         print(f"time at {last['rows']} rows over {before['rows']}: {growth:.2f}")
-    found = {"machine": report.machine(), "growth": growth, "results": table}
-    report.save(options.out, found)
+    found = {"machine": figures.machine(), "growth": growth, "results": table}
+    figures.save(options.out, found)
     if options.docs:
-        text = [report.describe(found["machine"]), report.table(table)]
-        report.fill("growth", "\n\n".join(text))
+        text = [figures.describe(found["machine"]), figures.table(table)]
+        figures.fill("growth", "\n\n".join(text))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 import child
-import report
+import figures
 from direct import correlation_labels, counted, direct_s2mvtc
 from manyview import S2MVTC, assign
 from manyview.datasets import like
@@ -200,14 +200,14 @@ def main() -> None:
     for name in names:
         rows = options.rows or len(like_rows(name))
         table += one_set(name, rows, methods)
-    found = {"machine": report.machine(), "matrix_rate": child.matrix_rate()}
-    report.save(options.out, found | {"results": table})
-    text = report.table(table)
+    found = {"machine": figures.machine(), "matrix_rate": child.matrix_rate()}
+    figures.save(options.out, found | {"results": table})
+    text = figures.table(table)
     print(text)
     if options.docs:
         rate = f"Float32 matrix products here: {found['matrix_rate'] / 1e9:.0f} GF/s."
-        parts = [report.describe(found["machine"]), rate, text]
-        report.fill("single_node", "\n\n".join(parts))
+        parts = [figures.describe(found["machine"]), rate, text]
+        figures.fill("single_node", "\n\n".join(parts))
 
 
 def like_rows(name: str) -> range:

@@ -42,11 +42,13 @@ def test_quick_device_benchmark(tmp_path):
 
 def test_table_goes_between_its_markers(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
-    import report
+    import figures
 
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- x -->\nold\n<!-- end x -->\nb\n", encoding="utf-8")
-    report.fill("x", report.table([{"n": 1, "s": 0.12345}, {"n": 2, "s": None}]), page)
+    figures.fill(
+        "x", figures.table([{"n": 1, "s": 0.12345}, {"n": 2, "s": None}]), page
+    )
     text = page.read_text(encoding="utf-8")
     assert "| 1 | 0.123 |\n| 2 | – |" in text
     assert text.startswith("a\n<!-- x -->") and text.endswith("<!-- end x -->\nb\n")
