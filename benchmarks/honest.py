@@ -3,7 +3,7 @@
     MANYVIEW_DATA=... python benchmarks/honest.py --out honest --jobs 2
 
 Stopped and started again it goes on where it was. `--quick` runs a small
-generated data set. Settings were chosen on the data sets of TUNING only.
+generated data set. The settings were looked at on both halves; see DESIGN.md.
 """
 
 from __future__ import annotations
