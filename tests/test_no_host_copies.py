@@ -31,4 +31,7 @@ def test_no_implicit_conversion_to_numpy(name, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "__array__", refuse)
     model = MODELS[name].fit(views)
     assert isinstance(model.labels_, torch.Tensor)
-    assert model.predict(views).shape == (600,)
+    labels = model.predict(views)
+    assert isinstance(labels, torch.Tensor) and labels.shape == (600,)
+    assert isinstance(model.transform(views), torch.Tensor)
+    assert model.certainty_.shape == (600,)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import is_torch_array
 from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -73,17 +74,20 @@ class ReplayClusterer(
     def _labels_of(self, views: Views) -> IntArray:
         engine = self._embed(views)
         engine.run(assign.assign_step, self._centres, title="Labels", views=False)
-        return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
+        found: IntArray = engine.read(assign.LABELS)
+        return found if is_torch_array(found) else found.astype(np.intp, copy=False)
 
     def _embedding_of(self, views: Views) -> FloatArray:
-        return np.asarray(to_host(self._embed(views).read(assign.FIELD)))
+        found: FloatArray = self._embed(views).read(assign.FIELD)
+        return found
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
         """Fit, and give back `embedding_`."""
         as_given = is_elsewhere(X) or is_single_table(X)
         views = X if as_given else Views.of(X)
         found = self.fit(views, y, **fit_params).embedding_
-        return self._named_rows(found if is_lazy(found) else np.asarray(found), views)
+        as_it_is = is_lazy(found) or is_torch_array(found)
+        return self._named_rows(found if as_it_is else np.asarray(found), views)
 
     @property
     def certainty_(self) -> FloatArray:
