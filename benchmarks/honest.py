@@ -155,7 +155,9 @@ def write(out: Path, tables: list[Table], content: dict[str, Any]) -> None:
     write_text(out / "honest.json", json.dumps(content, indent=1, sort_keys=True))
 
 
-def benchmark(plan: Plan, results: Results, limits: Limits) -> None:
+def benchmark(
+    plan: Plan, results: Results, limits: Limits, *, ablate: bool = True
+) -> None:
     """Run what is missing and write the page."""
     records = execute(shuffled_runs(plan), results, limits)
     summaries = summarise(records)
@@ -164,9 +166,10 @@ def benchmark(plan: Plan, results: Results, limits: Limits) -> None:
     tables += score_tables(summaries, "shuffled", "Rows shuffled")
     content: dict[str, Any] = {"standing": rows, "shuffled": _plain(records)}
     write(results.folder, tables, content)
-    parts = execute(ablation_runs(plan), results, limits)
-    tables.append(ablation_table(parts, plan.names))
-    content["ablation"] = _plain(parts)
+    if ablate:
+        parts = execute(ablation_runs(plan), results, limits)
+        tables.append(ablation_table(parts, plan.names))
+        content["ablation"] = _plain(parts)
     write(results.folder, tables, content)
     ordered = execute(ordered_runs(plan), results, limits)
     tables += ordered_tables(ordered)
@@ -223,13 +226,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--retry", action="store_true", help="run failed runs again")
     parser.add_argument("--quick", action="store_true", help="small generated data")
+    parser.add_argument("--no-ablation", action="store_true", help="methods only")
     parser.add_argument("--data", nargs="*", help="only these data sets")
     parser.add_argument("--methods", nargs="*", help="only these methods")
     args = parser.parse_args()
     results = Results(args.out)
     limits = Limits(TIME_LIMIT, jobs=args.jobs, retry_failed=args.retry)
     plan = quick_plan() if args.quick else full_plan(args.data, args.methods)
-    benchmark(plan, results, limits)
+    benchmark(plan, results, limits, ablate=not args.no_ablation)
 
 
 if __name__ == "__main__":
