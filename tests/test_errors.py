@@ -32,7 +32,6 @@ def test_everything_has_one_of_our_bases_and_a_sentence(kind):
         (errors.ResourceError, MemoryError),
         (errors.NotFittedError, SklearnNotFittedError),
         (errors.OrderWarning, UserWarning),
-        (errors.ScaleWarning, UserWarning),
         (errors.DegenerateWarning, UserWarning),
     ],
 )

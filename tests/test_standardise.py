@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from manyview.standardise import feature_moments, unit_rows, z_feature, z_sample
 
@@ -61,3 +62,11 @@ def test_float32_moments_of_a_far_off_centre_feature():
     mean, std = feature_moments(X)
     np.testing.assert_allclose(mean, X.astype(np.float64).mean(0), rtol=1e-6)
     np.testing.assert_allclose(std, X.astype(np.float64).std(0, ddof=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_unit_rows_of_sparse_float32_at_any_size(size):
+    x = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]], dtype=np.float32)
+    found = unit_rows(sp.csr_array(x * np.float32(size)))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.toarray(), [[0.6, 0.8], [0, 0], [0, -1]], 1e-6)

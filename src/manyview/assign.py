@@ -158,7 +158,7 @@ def pick_step(block: Block, state: State, small: Picked) -> Result:
 def kmeans(
     engine: Engine,
     n_clusters: int,
-    sample: Matrix,
+    rows: Matrix,
     *,
     n_init: int,
     seed: int,
@@ -166,12 +166,13 @@ def kmeans(
     tol: float = 1e-5,
     saved: Checkpoint = NO_CHECKPOINT,
 ) -> Clustering:
-    """Best of `n_init` runs on the sample's rows, then Lloyd steps on all rows.
+    """Best of `n_init` runs on the given (drawn) rows, then Lloyd steps on all.
 
     Stops when the inertia falls by less than `tol` of itself.
     """
     found = saved.load("kmeans")
     if found is None:
+        sample = pick(engine, FIELD, rows)
         found = _first_centres(sample, n_clusters, n_init, seed), np.inf, 0
     centres, last, done = found
     for step in range(done, max_iter):

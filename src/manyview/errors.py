@@ -52,9 +52,5 @@ class OrderWarning(ManyviewWarning):
     """The result depends on the order of the rows."""
 
 
-class ScaleWarning(ManyviewWarning):
-    """A view has a scale or spread that makes it nearly useless."""
-
-
 class DegenerateWarning(ManyviewWarning):
     """The partition is degenerate, for instance one giant cluster."""

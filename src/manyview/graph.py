@@ -191,6 +191,28 @@ def build_graph(
     return Graph(scalings, tuple(pieces), n_neighbors)
 
 
+def fit_graph(
+    engine: Engine,
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    *,
+    n_clusters: int,
+    n_anchors: int,
+    n_neighbors: int,
+    seed: int,
+) -> Spectrum:
+    """Build the graph, find its low frequencies and give every row its F."""
+    made = build_graph(
+        drawn,
+        scalings,
+        n_samples=engine.n_samples,
+        n_anchors=n_anchors,
+        n_neighbors=n_neighbors,
+        seed=seed,
+    )
+    return put_basis(engine, fit_spectrum(engine, made, n_clusters))
+
+
 def sample_size(n_anchors: int, n_views: int) -> int:
     """Rows to draw for the anchors of every view and for k-means starts."""
     return max(SAMPLE_PER_ANCHOR * n_anchors // n_views, KMEANS_SAMPLE)

@@ -357,6 +357,8 @@ class S2MVTC(ReplayClusterer):
             saved=saved,
         )
         self._passes = Passes(setup.spectrum, setup.start, tuple(history.rounds))
+        if setup.spectrum is not None:
+            self.view_weights_ = setup.spectrum.weights
         self.anchors_ = list(setup.anchors)
         self.objective_, self.n_iter_ = history.objective, len(history.objective)
         if trace is not None:
@@ -390,7 +392,15 @@ class S2MVTC(ReplayClusterer):
         plain = Features(scalings, kernels, keep=keep, sampled=rough)
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
         if self._uses_graph():
-            spectrum = self._put_graph(engine, drawn, scalings, seeds[1])
+            spectrum = graph.fit_graph(
+                engine,
+                drawn,
+                scalings,
+                n_clusters=self.n_clusters_,
+                n_anchors=self.n_graph_anchors,
+                n_neighbors=self.n_neighbors,
+                seed=seeds[1],
+            )
             scale = spectrum.values**START_POWER
             start = GraphStart(kept, scale, self.row_norm == "zscore")
             first = start_from_graph(engine, start, ridges)
@@ -425,7 +435,7 @@ class S2MVTC(ReplayClusterer):
             engine.run(round_step, plain, title=f"Round {t + 1}")
 
     def _warn_of_new_rows(self) -> None:
-        if self.smoothing in ("sequence", "graph+sequence"):
+        if self._uses_order():
             warn_of_new_rows(self)
 
     def _sample_size(self, n_anchors: int, n_samples: int) -> int:
@@ -469,23 +479,6 @@ class S2MVTC(ReplayClusterer):
     def _uses_graph(self) -> bool:
         return self.smoothing in ("graph", "graph+sequence")
 
-    def _put_graph(
-        self, engine: Engine, drawn: Draw, scalings: tuple[Scaling, ...], seed: int
-    ) -> graph.Spectrum:
-        """The anchor graph; gives every row its F."""
-        made = graph.build_graph(
-            drawn,
-            scalings,
-            n_samples=engine.n_samples,
-            n_anchors=self.n_graph_anchors,
-            n_neighbors=self.n_neighbors,
-            seed=seed,
-        )
-        spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
-        spectrum = graph.put_basis(engine, spectrum)
-        self.view_weights_ = spectrum.weights
-        return spectrum
-
     def _make_sequence(
         self, n_samples: int, order: Any, groups: Any
     ) -> smoothing.Sequence | None:
@@ -524,11 +517,10 @@ class S2MVTC(ReplayClusterer):
             rows = drawn.rows[: self.n_clusters_]
             found = assign.correlation_kmeans(engine, rows)
         else:
-            sample = assign.pick(engine, "B_bar", drawn.rows)
             found = assign.kmeans(
                 engine,
                 self.n_clusters_,
-                sample,
+                drawn.rows,
                 n_init=self.n_init,
                 seed=seed,
                 saved=saved,

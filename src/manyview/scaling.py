@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from ._xp import Array, like, namespace, row_norms, to_host, wide, wide_sum
+from ._xp import Array, like, namespace, to_host, wide, wide_sum
 from .engine import Engine, Result, State
+from .standardise import unit_rows
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -211,17 +212,6 @@ def _signed_root(x: Array) -> Array:
         return sp.csr_array((root, x.indices, x.indptr), shape=x.shape)
     xp = namespace(x)
     return xp.sign(x) * xp.sqrt(xp.abs(x))
-
-
-def unit_rows(x: Array) -> Array:
-    """Every row to length 1; rows of zeros stay."""
-    length = row_norms(x) ** 0.5
-    xp = namespace(length)
-    one = xp.ones_like(length)
-    factor = xp.where(length > 0, one / xp.where(length > 0, length, one), 0 * one)
-    if sp.issparse(x):
-        return (sp.diags_array(factor.astype(x.dtype)) @ x).tocsr()
-    return x * factor[:, None]
 
 
 def _scale_csr(x: Any, scale: Matrix) -> Any:

@@ -286,7 +286,7 @@ class _Embedded:
     def rows(self, k: int) -> Matrix:
         """Unit rows of the k smoothest vectors."""
         r = min(k, self._F.shape[1])
-        return unit_rows(self._F[:, :r] * self._values[:r] ** 2)
+        return np.asarray(unit_rows(self._F[:, :r] * self._values[:r] ** 2))
 
     def cluster(self, k: int, seed: int) -> Matrix:
         """Clusters of the sample's rows."""

@@ -21,11 +21,12 @@ from .base import (
 from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import Checkpoint
 from .costs import Cost, graph_cost
-from .draw import Draw, choose_scalings, draw
+from .draw import choose_scalings, draw
 from .engine import Engine, Result, State
 from .engine.plan import Need
 from .replay import ReplayClusterer
-from .scaling import SCALINGS, Scaling, cast, unit_rows
+from .scaling import SCALINGS, cast
+from .standardise import unit_rows
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -139,7 +140,15 @@ class AnchorSpectral(ReplayClusterer):
         seed = child_seed(rng)
         spectrum = saved.load("setup")
         if spectrum is None:
-            spectrum = self._put_graph(engine, drawn, scalings, seed)
+            spectrum = graph.fit_graph(
+                engine,
+                drawn,
+                scalings,
+                n_clusters=self.n_clusters_,
+                n_anchors=self.n_graph_anchors,
+                n_neighbors=self.n_neighbors,
+                seed=seed,
+            )
             saved.save("setup", spectrum)
         else:
             graph.spread_basis(engine, spectrum)
@@ -148,11 +157,10 @@ class AnchorSpectral(ReplayClusterer):
         self._spectrum = spectrum
         self.embedding_ = engine.read(assign.FIELD)
         self.view_weights_ = spectrum.weights
-        sample = assign.pick(engine, assign.FIELD, drawn.rows)
         found = assign.kmeans(
             engine,
             self.n_clusters_,
-            sample,
+            drawn.rows,
             n_init=self.n_init,
             seed=child_seed(rng),
             saved=saved,
@@ -161,21 +169,6 @@ class AnchorSpectral(ReplayClusterer):
         self._finish(found.labels)
         self._weigh_views(engine, drawn, scalings, spectrum.weights)
         return self
-
-    def _put_graph(
-        self, engine: Engine, drawn: Draw, scalings: tuple[Scaling, ...], seed: int
-    ) -> graph.Spectrum:
-        """The anchor graph; gives every row its F."""
-        made = graph.build_graph(
-            drawn,
-            scalings,
-            n_samples=engine.n_samples,
-            n_anchors=self.n_graph_anchors,
-            n_neighbors=self.n_neighbors,
-            seed=seed,
-        )
-        spectrum = graph.fit_spectrum(engine, made, self.n_clusters_)
-        return graph.put_basis(engine, spectrum)
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         n_clusters = self.n_clusters if isinstance(self.n_clusters, int) else 8

@@ -86,4 +86,4 @@ def update_centres(
     empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
     if len(empty):
         sums[empty] = X[np.argsort(fit, kind="stable")[: len(empty)]]
-    return unit_rows(sums)
+    return np.asarray(unit_rows(sums))

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+
+from ._xp import Array, namespace, row_norms
 
 FloatArray = np.ndarray[Any, Any]
 
@@ -81,8 +84,8 @@ def z_sample(X: FloatArray) -> FloatArray:
     return Z
 
 
-def unit_rows(X: FloatArray) -> FloatArray:
-    """Every row to Euclidean length 1; a zero row stays zero.
+def unit_rows(x: Array) -> Array:
+    """Every row to Euclidean length 1, dense or sparse; a zero row stays zero.
 
     Examples
     --------
@@ -91,8 +94,24 @@ def unit_rows(X: FloatArray) -> FloatArray:
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
-    largest = np.abs(X).max(axis=1, keepdims=True)
     # Squares of very small or very large entries would vanish or overflow.
-    U: FloatArray = X / np.where(largest > 0, largest, 1)
-    U /= np.where(largest > 0, np.linalg.norm(U, axis=1, keepdims=True), 1)
-    return U
+    scaled = _divide_rows(x, _largest(x))
+    return _divide_rows(scaled, row_norms(scaled) ** 0.5)
+
+
+def _largest(x: Array) -> Array:
+    """The largest absolute entry of every row."""
+    if sp.issparse(x):
+        return abs(x).max(axis=1).toarray().ravel()
+    xp = namespace(x)
+    return xp.max(xp.abs(x), axis=1)
+
+
+def _divide_rows(x: Array, by: Array) -> Array:
+    """Every row divided by its number; by nothing where that is 0."""
+    xp = namespace(by)
+    safe = xp.where(by > 0, by, xp.ones_like(by))
+    if sp.issparse(x):
+        data = x.data / np.repeat(safe, np.diff(x.indptr)).astype(x.dtype)
+        return sp.csr_array((data, x.indices, x.indptr), shape=x.shape)
+    return x / safe[:, None]

@@ -44,7 +44,7 @@ def transfer_cut(B: sp.csr_array, n_vectors: int) -> FloatArray:
     p = len(W)
     first = max(0, p - n_vectors)
     _, E = eigh(W, subset_by_index=[first, p - 1], check_finite=False)
-    return unit_rows(Q @ (scale[:, None] * E[:, ::-1]))
+    return np.asarray(unit_rows(Q @ (scale[:, None] * E[:, ::-1])))
 
 
 def _inverse(values: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ def singular_rows(Z: FloatArray) -> FloatArray:
     """
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
     rounding = max(Z.shape) * np.finfo(Z.dtype).eps * s[0]
-    return unit_rows(U[:, : max(1, np.count_nonzero(s > rounding))])
+    return np.asarray(unit_rows(U[:, : max(1, np.count_nonzero(s > rounding))]))
 
 
 def cluster_rows(

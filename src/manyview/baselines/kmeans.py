@@ -119,11 +119,10 @@ class ConcatKMeans(MultiViewClusterer):
             for m in drawn.moments
         )
         engine.run(side_by_side_step, self._scalings, title="Standardising")
-        sample = assign.pick(engine, assign.FIELD, drawn.rows)
         found = assign.kmeans(
             engine,
             self.n_clusters,
-            sample,
+            drawn.rows,
             n_init=self.n_init,
             seed=child_seed(rng),
             saved=saved,
