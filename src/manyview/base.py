@@ -254,14 +254,19 @@ def _refuse_split_list(X: Any) -> None:
 
 
 def dense_views(views: Views, dtype: Any = None) -> list[FloatArray]:
-    """Every view as one dense in-memory array, checked; for in-memory methods."""
+    """Every view as one dense in-memory array, checked; for in-memory methods.
+
+    Always in C order: sums over a row round differently in other layouts, and a
+    method whose rounds stop unconverged turns that into other labels.
+    """
     block = views.block(slice(0, len(views)), dtype)
     if not block.present.all():
         raise InputError(
             "This method needs every view of every row, but some rows of NaN mark "
             "missing views. Use S2MVTC, or drop the incomplete rows."
         )
-    return [np.asarray(a.todense() if sp.issparse(a) else a) for a in block.views]
+    dense = (a.todense() if sp.issparse(a) else a for a in block.views)
+    return [np.ascontiguousarray(a) for a in dense]
 
 
 def generator(random_state: Any) -> np.random.Generator:
