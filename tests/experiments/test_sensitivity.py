@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from manyview import ridge
 from manyview.experiments import sensitivity
 from manyview.experiments.estimators import PUBLISHED, build
 from manyview.experiments.figures import save
@@ -39,6 +40,22 @@ def test_set_up_passes_are_shared_by_the_cells_of_a_surface(small, monkeypatch):
     for name in sensitivity.SET_UP:
         assert passes.count(name) == 1, name
     assert passes.count("round_step") == 3 * 7
+
+
+def test_factors_are_shared_by_the_cells_of_one_lam(small, monkeypatch):
+    factored, factor = [], ridge.factor_gram
+
+    def counted(gram, mean, lam, rank_tol, **how):
+        factored.append(lam)
+        return factor(gram, mean, lam, rank_tol, **how)
+
+    monkeypatch.setattr(ridge, "factor_gram", counted)
+    views, shared = small.load(), {}
+    for lam, beta in ((1e-3, 0.1), (1e-3, 10.0), (1.0, 0.1), (1.0, 10.0)):
+        setting = {"n_anchors": 30, "lam": lam, "beta": beta}
+        model = build(PUBLISHED, setting, 3, 0, "small")
+        sensitivity.fit_shared(model, views, shared)
+    assert factored == [1e-3] * views.n_views + [1.0] * views.n_views
 
 
 def test_the_default_surfaces_are_the_papers(small):
