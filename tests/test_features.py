@@ -51,6 +51,25 @@ def test_missing_rows_are_left_out_of_gram_and_mean():
     np.testing.assert_allclose(ridges[1].gram, away.T @ away, atol=1e-10)
 
 
+def test_distances_go_once_the_features_are_made():
+    engine, small, _ = opened(block_rows=20)
+    make_kernels(
+        engine,
+        "rbf",
+        small.scalings,
+        tuple(k.anchors for k in small.kernels),
+        keep=True,
+    )
+
+    def held(block, state, small):
+        d = state["D0"]
+        return Result(note=(d if d.base is None else d.base).nbytes)
+
+    assert min(engine.run(held)[1]) > 0
+    fit_features(engine, small, 1.0, 0.0)
+    assert max(engine.run(held)[1]) == 0
+
+
 @pytest.mark.parametrize("lam", [1e-3, 20.0])
 @pytest.mark.parametrize("started", [False, True])
 def test_features_made_again_equal_the_kept_ones(lam, started):

@@ -91,7 +91,8 @@ def _first_features(
     d = state.get(f"D{v}")
     if d is None:
         return features(x, small.scalings[v], small.kernels[v])
-    kept[f"D{v}"] = d[:, :0]
+    # A copy: a view of no columns would hold on to all of the distances.
+    kept[f"D{v}"] = namespace(d).asarray(d[:, :0], copy=True)
     return from_distances(d, small.kernels[v])
 
 
