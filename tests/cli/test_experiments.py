@@ -26,6 +26,7 @@ def test_compare_prints_and_writes_its_tables(toy, tmp_path, capsys):
     assert "toy, rows shuffled, 1 seeds" in printed
     assert "| ConcatKMeans | **1.000** |" in printed
     assert (out / "tables" / "compare-toy-shuffled.tex").exists()
+    assert "<h1>Results: toy</h1>" in (out / "index.html").read_text("utf-8")
     assert len((out / "results.jsonl").read_text().splitlines()) == 2
 
 

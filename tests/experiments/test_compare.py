@@ -28,8 +28,8 @@ def test_the_table_is_exact_on_fixed_records(record):
         "**100** | 1× |"
     )
     assert lines[1] == (
-        "|   in the paper | 0.134 | 0.089 | 0.168 | 0.093 | 0.072 | 0.132 | 0.020 | – "
-        "| 1.12 | – | 1× |"
+        "| ConcatKMeans, paper | 0.134 | 0.089 | 0.168 | 0.093 | 0.072 | 0.132 | 0.020 "
+        "| – | 1.12 | – | 1× |"
     )
     assert lines[2] == (
         f"| OPMC | {' | '.join(['**0.500**'] * 7)} | <u>4.00</u> | **0.50** | "
@@ -43,7 +43,7 @@ def test_the_table_is_exact_on_fixed_records(record):
 def test_impossible_cells_of_the_paper_are_marked(record):
     (table,) = compare.tables([record("FSMSC", data="Cifar-10")])
     paper = [c.text for c in table.rows[1]]
-    assert paper[:4] == ["  in the paper", "0.995†", "0.970", "0.966†"]
+    assert paper[:4] == ["FSMSC, paper", "0.995†", "0.970", "0.966†"]
     assert any(note.startswith("†") for note in table.notes)
 
 

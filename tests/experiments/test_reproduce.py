@@ -23,7 +23,11 @@ def test_one_command_writes_everything_and_resumes(small, tmp_path, monkeypatch)
         for stem in ("process-small-file", "sensitivity-small-lam-beta-file")
         for ending in ("png", "svg")
     }
-    assert "sensitivity-small-lam-beta-file.png" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "sensitivity-small-lam-beta-file.png" in text
+    for part in ("Data", "Results", "Ablation", "Sensitivity", "Learning process"):
+        assert f"<h2>{part}</h2>" in text
+    assert "no run of this part has finished" not in text
     before = (tmp_path / "results.jsonl").read_bytes()
     reproduce([small], tmp_path, **call)
     assert (tmp_path / "results.jsonl").read_bytes() == before

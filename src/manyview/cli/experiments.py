@@ -12,9 +12,10 @@ from . import terminal
 from .remaining import with_remaining_time
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..experiments.data_set import DataSet
     from ..experiments.execute import Limits
-    from ..experiments.reproduce import Report
     from ..experiments.results import Results
     from ..experiments.table import Table
 
@@ -74,7 +75,7 @@ def compare(
     )
     with with_remaining_time():
         records = execute(runs, results, _limits(time_limit, memory_limit, jobs, retry))
-    _write(results, experiment.tables(records))
+    _show(results, "Results", sets, experiment.tables(records))
 
 
 def ablation(
@@ -100,7 +101,7 @@ def ablation(
     runs = experiment.runs(sets, orders=_orders(order), n_seeds=seeds)
     with with_remaining_time():
         records = execute(runs, results, _limits(time_limit, memory_limit, jobs, retry))
-    _write(results, experiment.tables(records))
+    _show(results, "Ablation", sets, experiment.tables(records))
 
 
 def sensitivity(
@@ -121,16 +122,13 @@ def sensitivity(
     """
     from ..experiments import sensitivity as experiment
     from ..experiments.execute import execute
-    from ..experiments.reproduce import Report
 
     sets, results = _sets(data), _results(out)
     runs = experiment.runs(sets, order=_orders(order)[0], seed=seed)
     with with_remaining_time():
         records = execute(runs, results, _limits(time_limit, memory_limit, jobs, retry))
-    _write(results, experiment.tables(records))
-    report = Report(results.folder)
-    report.add_figures(experiment.figures(records))
-    _say_figures(report)
+    tables, figures = experiment.tables(records), experiment.figures(records)
+    _show(results, "Sensitivity", sets, tables, figures)
 
 
 def process(
@@ -153,15 +151,13 @@ def process(
     """
     from ..experiments import process as experiment
     from ..experiments.execute import execute
-    from ..experiments.reproduce import Report
 
     sets, results = _sets(data), _results(out)
     runs = experiment.runs(sets, order=_orders(order)[0], seed=seed, method=method)
     with with_remaining_time():
         records = execute(runs, results, _limits(time_limit, memory_limit, 1, retry))
-    report = Report(results.folder)
-    report.add_figures(experiment.figures(records, results, sets))
-    _say_figures(report)
+    figures = experiment.figures(records, results, sets)
+    _show(results, "Learning process", sets, [], figures)
     for record in records:
         if record["status"] != "ok":
             terminal.note(f"{record['data']}: {record['error']}")
@@ -188,16 +184,14 @@ def scaling(
     """
     from ..experiments import scaling as experiment
     from ..experiments.execute import execute
-    from ..experiments.reproduce import Report
 
     results = _results(out)
     runs = experiment.runs(along, method=method, n_seeds=seeds)
     with with_remaining_time():
         records = execute(runs, results, _limits(time_limit, memory_limit, 1, retry))
-    _write(results, experiment.tables(along, records))
-    report = Report(results.folder)
-    report.add_figures(experiment.figures(along, records))
-    _say_figures(report)
+    tables = experiment.tables(along, records)
+    figures = experiment.figures(along, records)
+    _show(results, "Cost", [], tables, figures)
 
 
 def reproduce(
@@ -217,7 +211,7 @@ def reproduce(
     retry: Retry = False,
     scale: Annotated[
         bool, typer.Option(help="Measure the cost along every size, too.")
-    ] = False,
+    ] = True,
 ) -> None:
     """All tables and figures of the paper, for every data set that is found.
 
@@ -310,14 +304,25 @@ def _methods(text: str | None) -> list[str] | None:
     return [n if n == PUBLISHED else find_method(n).name for n in names]
 
 
-def _write(results: Results, tables: list[Table]) -> None:
-    folder = results.folder / "tables"
+def _show(
+    results: Results,
+    part: str,
+    data: Sequence[DataSet],
+    tables: list[Table],
+    figures: dict[str, Figure] | None = None,
+) -> None:
+    """Print the tables; write them, the figures and the page of both."""
+    from ..experiments.report import Report
+    from ..experiments.reproduce import WORDS
+
+    names = ", ".join(d.name for d in data) or "generated rows"
+    intro = "Time and memory are those of the process that ran the method."
+    report = Report(results.folder, f"{part}: {names}", intro)
+    written = report.add(part, WORDS[part], tables, figures)
     for table in tables:
-        table.write(folder)
         terminal.say(table.to_markdown())
-    terminal.say_written(folder, "Tables")
-
-
-def _say_figures(report: Report) -> None:
-    for name in report.figures:
-        terminal.say_written(report.folder / "figures" / f"{name}.png", "Figure")
+    for path in written:
+        terminal.say_written(path, "Figure")
+    if tables:
+        terminal.say_written(results.folder / "tables", "Tables")
+    terminal.say_written(report.page, "Page")

@@ -17,6 +17,7 @@ IN_WORDS = {
     "sorted": "rows sorted by class",
     "shuffled": "rows shuffled",
 }
+IN_THE_PAPER = ", paper"
 SIDE_BY_SIDE = ("ACC", "NMI", "ARI")
 
 
@@ -99,7 +100,7 @@ def _add_paper_row(table: Table, data: str, method: str) -> None:
         f"{row.scores[n]:.3f}" + ("†" if n in row.suspicious else "") for n in SCORES
     ]
     speed = f"{base.cpu_s / row.cpu_s:.2g}×"
-    table.add("  in the paper", *scores, "–", f"{row.cpu_s:.2f}", "–", speed)
+    table.add(f"{method}{IN_THE_PAPER}", *scores, "–", f"{row.cpu_s:.2f}", "–", speed)
 
 
 def _add_oracle(table: Table, group: list[Summary], reference: float | None) -> None:
@@ -121,9 +122,9 @@ def _notes(table: Table, group: list[Summary]) -> list[str]:
         "the method. The oracle picks its view by the known labels and takes no part."
     ]
     cells = [c.text for row in table.rows for c in row]
-    if "  in the paper" in cells:
+    if any(c.endswith(IN_THE_PAPER) for c in cells):
         notes.append(
-            f"In the paper: {paper_tables.SOURCE}, rows sorted by class, other "
+            f"Paper: {paper_tables.SOURCE}, rows sorted by class, other "
             "hardware; its k-means row matches k-means on one unscaled view."
         )
     if any(c.endswith("†") for c in cells):

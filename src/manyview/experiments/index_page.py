@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from ..report.style import page
 from .table import BEST, SECOND, Cell, Table, write_text
 
 
-def write_page(
-    folder: Path, title: str, intro: str, tables: Iterable[Table], figures: list[str]
-) -> Path:
-    """``index.html`` with the tables written in and the figures beside it."""
-    body = [f"<p>{escape(intro)}</p>"]
-    body += [_table(t) for t in tables]
-    body += [_figure(name) for name in figures]
-    text = page(title, "\n".join(body))
-    path = folder / "index.html"
-    write_text(path, text)
-    return path
+class Section(NamedTuple):
+    """A part of the page: figures by the stem of their files, with their titles."""
+
+    title: str
+    lead: str
+    tables: tuple[Table, ...]
+    figures: Mapping[str, str]
+
+
+def write_page(path: Path, title: str, intro: str, sections: Sequence[Section]) -> None:
+    """The sections with their tables written in and the figures beside the page."""
+    body = [f'<p class="lead">{escape(intro)}</p>']
+    if len(sections) > 1:
+        body.append(_contents(sections))
+    body += [_section(i, section) for i, section in enumerate(sections)]
+    write_text(path, page(title, "\n".join(body)))
+
+
+def _contents(sections: Sequence[Section]) -> str:
+    links = "".join(
+        f'<li><a href="#part{i}">{escape(s.title)}</a></li>'
+        for i, s in enumerate(sections)
+    )
+    return f'<nav aria-label="On this page"><ul class="legend">{links}</ul></nav>'
+
+
+def _section(number: int, section: Section) -> str:
+    parts = [_figure(stem, title) for stem, title in section.figures.items()]
+    parts += [_table(t) for t in section.tables]
+    empty = '<p class="note">Nothing to show: no run of this part has finished.</p>'
+    shown = "\n".join(parts) or empty
+    return (
+        f'<section id="part{number}"><h2>{escape(section.title)}</h2>\n'
+        f'<p class="lead">{escape(section.lead)}</p>\n'
+        f"{shown}\n</section>"
+    )
 
 
 def _table(table: Table) -> str:
@@ -32,14 +58,14 @@ def _table(table: Table) -> str:
     )
     rows = "\n".join(f"<tr>{_row(row)}</tr>" for row in table.rows)
     notes = "".join(f'<p class="note">{escape(n)}</p>' for n in table.notes)
-    links = " ".join(
-        f'<a href="tables/{quote(table.name)}.{e}">{e}</a>'
-        for e in ("md", "tex", "csv")
+    links = ", ".join(
+        f'<a href="tables/{quote(table.name)}.{ending}">{kind}</a>'
+        for ending, kind in (("md", "Markdown"), ("tex", "LaTeX"), ("csv", "CSV"))
     )
     return (
         f'<div class="wide" tabindex="0"><table><caption>{escape(table.caption)}'
         f"</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>"
-        f'</table></div>\n{notes}<p class="note">{links}</p>'
+        f'</table></div>\n{notes}<p class="note">This table as {links}.</p>'
     )
 
 
@@ -56,10 +82,10 @@ def _cell(cell: Cell) -> str:
     return form.format(escape(cell.text))
 
 
-def _figure(name: str) -> str:
-    link = f"figures/{quote(name)}"
+def _figure(stem: str, title: str) -> str:
+    link = f"figures/{quote(stem)}"
     return (
-        f'<figure><img src="{link}.png" alt="{escape(name)}">'
-        f'<figcaption class="note">{escape(name)} '
-        f'(<a href="{link}.svg">svg</a>)</figcaption></figure>'
+        f'<figure><img src="{link}.png" alt="{escape(title)}">'
+        f'<figcaption class="note">This figure as <a href="{link}.png">PNG</a>, '
+        f'<a href="{link}.svg">SVG</a>.</figcaption></figure>'
     )

@@ -153,8 +153,8 @@ def _surfaces(records: Iterable[Record]) -> list[Surface]:
         first, second = sorted(r["setting"], key=AXES.index)
         name = f"sensitivity-{r['data']}-{first}-{second}-{r['order']}"
         title = (
-            f"{r['data']}, {IN_WORDS[r['order']]}, seed {r['seed']}: S²MVTC as "
-            f"published, over {first} and {second}"
+            f"{r['data']}, {IN_WORDS[r['order']]}, seed {r['seed']}: S²MVTC over "
+            f"{first} and {second}, all else as published"
         )
         surface = out.setdefault(name, Surface(name, title, (first, second), {}))
         surface.cells[r["setting"][first], r["setting"][second]] = r["scores"]

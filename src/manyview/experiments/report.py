@@ -1,0 +1,63 @@
+"""The folder an experiment leaves behind: tables, figures and a page of both.
+
+tables/      Markdown, LaTeX and CSV
+figures/     PNG and SVG
+index.html   all of it on one page
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .figures import save
+from .index_page import Section, write_page
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass
+class Report:
+    """A folder that fills section by section; its page is always up to date.
+
+    Attributes
+    ----------
+    folder : path
+    title : str
+        Heading of the page.
+    intro : str
+        What was run: data, orders, seeds.
+    """
+
+    folder: Path
+    title: str
+    intro: str
+    sections: list[Section] = field(default_factory=list)
+
+    def add(
+        self,
+        title: str,
+        lead: str,
+        tables: Sequence[Table] = (),
+        figures: Mapping[str, Figure] | None = None,
+    ) -> list[Path]:
+        """Write tables and figures and show them on the page; the figures' files."""
+        for table in tables:
+            table.write(self.folder / "tables")
+        written, shown = [], {}
+        for name, figure in (figures or {}).items():
+            stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+            written += save(figure, self.folder / "figures" / stem)
+            shown[stem] = figure.get_suptitle()
+        self.sections.append(Section(title, lead, tuple(tables), shown))
+        write_page(self.page, self.title, self.intro, self.sections)
+        return written
+
+    @property
+    def page(self) -> Path:
+        """The index page."""
+        return self.folder / "index.html"
