@@ -84,24 +84,33 @@ def factor_gram(
     changes the labels. More than half of the directions left: keep Phi. Without
     `reduces` Phi is kept as well, with the factor of the directions that remain.
     """
-    if rank_tol == 0:
-        factor = _inverse_by_cholesky(gram, lam)
-        if factor is not None:
-            return Ridge(None, factor, mean, gram)
-    xp = namespace(gram)
+    if rank_tol > 0:
+        values = _xp.eigvalsh(gram)
+        keep = _kept(values, lam, rank_tol)
+        if 2 * int(keep.sum()) <= len(values):
+            return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
+    factor = _inverse_by_cholesky(gram, lam)
+    if factor is None:
+        factor = _inverse_by_eigenvectors(gram, lam)
+    return Ridge(None, factor, mean, gram)
+
+
+def _kept(values: Array, lam: float, rank_tol: float) -> Array:
+    """Which directions matter, from their (ascending) eigenvalues."""
+    return (values > FLOOR * values[-1]) & (values >= rank_tol * (values + lam))
+
+
+def _reduced_ridge(
+    gram: Array, mean: Array, lam: float, rank_tol: float, reduces: bool
+) -> Ridge:
+    """The few directions that matter, in Psi or (without `reduces`) in the factor."""
     values, vectors = _xp.eigh(gram)
-    values = xp.clip(values, 0.0, None)
-    real = values > FLOOR * values[-1]
-    keep = real & (values >= rank_tol * (values + lam))
-    if rank_tol > 0 and 2 * int(keep.sum()) <= len(values):
-        s = values[keep]
-        reduce = vectors[:, keep] / s**0.5
-        if not reduces:
-            return Ridge(None, (reduce * (s / (s + lam))) @ reduce.T, mean, gram)
-        return Ridge(reduce, s / (s + lam), xp.zeros_like(s), gram)
-    one = xp.ones_like(values)
-    shrunk = xp.where(real, one / xp.where(real, values + lam, one), 0.0 * one)
-    return Ridge(None, (vectors * shrunk) @ vectors.T, mean, gram)
+    keep = _kept(values, lam, rank_tol)
+    s = values[keep]
+    reduce = vectors[:, keep] / s**0.5
+    if not reduces:
+        return Ridge(None, (reduce * (s / (s + lam))) @ reduce.T, mean, gram)
+    return Ridge(reduce, s / (s + lam), namespace(gram).zeros_like(s), gram)
 
 
 def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
@@ -110,6 +119,16 @@ def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
         return None
     eye = _xp.like(np.eye(len(gram)), gram)
     return _xp.inverse_by_cholesky(gram + lam * eye)
+
+
+def _inverse_by_eigenvectors(gram: Array, lam: float) -> Array:
+    """(gram + lam I)⁻¹ on the directions that are more than rounding."""
+    xp = namespace(gram)
+    values, vectors = _xp.eigh(gram)
+    real = values > FLOOR * values[-1]
+    one = xp.ones_like(values)
+    shrunk = xp.where(real, one / xp.where(real, values + lam, one), 0.0 * one)
+    return (vectors * shrunk) @ vectors.T
 
 
 def reduced(phi: Array, mean: Array, reduce: Array) -> Array:
