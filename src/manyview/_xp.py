@@ -75,14 +75,15 @@ def at_least_zero(array: Array) -> Array:
     return namespace(array).clip(array, 0.0, None)
 
 
-def exp_of(array: Array, factor: float) -> Array:
-    """exp(factor · array), with one new array."""
+def exp_of(array: Array, factor: float, *, reuse: bool = False) -> Array:
+    """exp(factor · array), with one new array, or in the array itself (`reuse`)."""
     xp = namespace(array)
     if is_torch_array(array):
-        return (array * factor).exp_()
+        return (array.mul_(factor) if reuse else array * factor).exp_()
     if not is_numpy_array(array):
         return xp.exp(array * factor)
-    out = np.empty_like(array)
+    # New pages cost more than the exponential itself.
+    out = array if reuse else np.empty_like(array)
     # Rows that fit into the cache: scaling and exponential touch memory once.
     for first in range(0, len(array), CACHE_ROWS):
         rows = slice(first, first + CACHE_ROWS)

@@ -264,10 +264,12 @@ def features(x: Array, scaling: Scaling, kernel: Kernel) -> Array:
         weights = kernel.anchors.T
         phi = matmul(rows, cast(weights, rows) if not sp.issparse(rows) else weights)
     else:
-        phi = from_distances(squared_distances(rows, kernel.anchors), kernel)
+        d = squared_distances(rows, kernel.anchors)
+        phi = from_distances(d, kernel, reuse=True)
     return phi
 
 
-def from_distances(d: Array, kernel: Kernel) -> Array:
-    """exp(−d/(2σ²)) of squared distances."""
-    return exp_of(d, -0.5 / kernel.width**2 if kernel.width > 0 else 0.0)
+def from_distances(d: Array, kernel: Kernel, *, reuse: bool = False) -> Array:
+    """exp(−d/(2σ²)) of squared distances; with `reuse` these are overwritten."""
+    factor = -0.5 / kernel.width**2 if kernel.width > 0 else 0.0
+    return exp_of(d, factor, reuse=reuse)

@@ -34,6 +34,8 @@ Matrix = np.ndarray[Any, Any]
 FIELD = "B_bar"
 LABELS = "labels"
 KMEANS_SAMPLE = 8192
+# The sample has settled the starts; full passes only polish them.
+MOST_PASSES = 20
 
 
 class Centres(NamedTuple):
@@ -162,7 +164,7 @@ def kmeans(
     *,
     n_init: int,
     seed: int,
-    max_iter: int = 100,
+    max_iter: int = MOST_PASSES,
     tol: float = 1e-5,
     saved: Checkpoint = NO_CHECKPOINT,
 ) -> Clustering:

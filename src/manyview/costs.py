@@ -1,7 +1,7 @@
 """What the methods of passes keep per row and how much work they do.
 
-Counts for `plan`: two floating-point operations per multiply-add, the float64
-Grams at twice the price, passes of k-means at their usual number.
+Counts for `plan`: two floating-point operations per multiply-add, as many
+passes of k-means as there may be.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .anchors import anchor_count
+from .assign import MOST_PASSES
 from .draw import SAMPLED_ROWS
 from .engine.local import BLOCK_ROWS, n_threads, work_bytes
 from .engine.plan import Budget, Need, Plan, make_plan, parse_memory
 from .graph import VECTORS
 from .views import Views
-
-KMEANS_PASSES = 20
 
 
 class Cost(NamedTuple):
@@ -58,9 +57,9 @@ def graph_cost(
     share = model.n_graph_anchors / len(n_features)
     seen = n if n <= SAMPLED_ROWS else n + SAMPLED_ROWS
     flops = 2.0 * seen * sum(n_features) * share
-    flops += 2.0 * n * width * n_clusters * KMEANS_PASSES
+    flops += 2.0 * n * width * n_clusters * MOST_PASSES
     needs = [Need("F", width * itemsize), Need("labels", 8.0)]
-    return Cost(needs, 6 + KMEANS_PASSES, 4, flops)
+    return Cost(needs, 6 + MOST_PASSES, 4, flops)
 
 
 def rounds_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -> Cost:
@@ -71,17 +70,19 @@ def rounds_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) 
     uses_graph = model.smoothing in ("graph", "graph+sequence")
     k = VECTORS * n_clusters if uses_graph else model.n_components
     once = 2.0 * m * sum(n_features)
-    gram = 2.0 * m * m * n_views
+    # Float64 products at twice the price, or float32 ones of a sample of the rows.
+    rough = model.lam is None and n > SAMPLED_ROWS
+    gram = m * m * n_views * (float(SAMPLED_ROWS) if rough else 2.0 * n)
     each_round = 4.0 * m * k * n_views
     needs = [
         Need("features", float(m * n_views * itemsize), once),
         Need("B_bar", float(k * itemsize)),
     ]
     passes, reads = 5 + model.n_rounds, 5 + model.n_rounds
-    flops = n * (once + gram + each_round * (model.n_rounds + 1))
+    flops = gram + n * (once + each_round * (model.n_rounds + 1))
     if not uses_graph:
         needs += [Need("F", (2.0 * model.n_low - 1) * itemsize), Need("labels", 8.0)]
-        return Cost(needs, passes + 1 + KMEANS_PASSES, reads, flops)
+        return Cost(needs, passes + 1 + MOST_PASSES, reads, flops)
     more = graph_cost(n, n_features, itemsize, n_clusters, model)
     return Cost(
         needs + more.needs, passes + more.passes - 2, reads + 2, flops + more.flops
