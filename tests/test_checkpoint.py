@@ -166,7 +166,7 @@ def test_an_interrupted_write_leaves_the_value_before(tmp_path, monkeypatch):
         raise OSError("no room")
 
     monkeypatch.setattr(np, "savez", torn)
-    with pytest.raises(OSError, match="no room"):
+    with pytest.raises(FileError, match=r"was not written: no room"):
         saved.save("kmeans", (np.arange(4), 2.0), number=2)
     again = Checkpoint(tmp_path / "saved", ConcatKMeans(2))
     found, value = again.load("kmeans")
@@ -180,6 +180,13 @@ def test_only_the_last_value_stays(tmp_path):
         saved.save("kmeans", number, number=number)
     assert saved.load("kmeans") == 10
     assert [p.name for p in (tmp_path / "saved").glob("kmeans*")] == ["kmeans-10.npz"]
+
+
+def test_rows_left_by_a_kill_between_two_removals_go_with_the_next_value(tmp_path):
+    saved = Checkpoint(tmp_path / "saved", ConcatKMeans(2))
+    (tmp_path / "saved" / "rounds-3.B_bar.npy").write_bytes(b"")
+    saved.save("rounds", 1, number=4)
+    assert [p.name for p in (tmp_path / "saved").glob("r*")] == ["rounds-4.npz"]
 
 
 def test_no_path_keeps_nothing():

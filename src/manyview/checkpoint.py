@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -32,6 +31,7 @@ from .draw import Draw
 from .engine import Engine
 from .errors import FileError, InputError
 from .model_codec import Encoder, decode
+from .whole import whole_file
 
 FIT = "fit.json"
 VERSION = 1
@@ -131,21 +131,24 @@ class Checkpoint:
         encoder = Encoder()
         text = json.dumps(encoder.encode(value, name)).encode()
         parts: dict[str, Any] = {f"a{i}": a for i, a in enumerate(encoder.arrays)}
-        with _Whole(self.folder / f"{stem}.npz") as temporary:
-            with temporary.open("wb") as file:
-                np.savez(file, value=np.frombuffer(text, np.uint8), **parts)
-        for old in self._find(name):
+        target = self.folder / f"{stem}.npz"
+        with whole_file(target) as temporary, temporary.open("wb") as file:
+            np.savez(file, value=np.frombuffer(text, np.uint8), **parts)
+        for path, old in self._files(name):
             if old != number:
-                for path in self.folder.glob(f"{name}-{old}.*"):
-                    path.unlink()
+                path.unlink()
 
     def _find(self, name: str) -> list[int]:
         """Numbers of the complete values of this name."""
+        return [n for path, n in self._files(name) if path.name == f"{name}-{n}.npz"]
+
+    def _files(self, name: str) -> list[tuple[Path, int]]:
+        """All files of this name, rows without a value among them, with numbers."""
         if self.folder is None:
             return []
-        pattern = re.compile(re.escape(name) + r"-([0-9]+)\.npz")
-        matches = map(pattern.fullmatch, (p.name for p in self.folder.iterdir()))
-        return [int(m[1]) for m in matches if m]
+        pattern = re.compile(re.escape(name) + r"-([0-9]+)\..+")
+        matches = ((p, pattern.fullmatch(p.name)) for p in self.folder.iterdir())
+        return [(p, int(m[1])) for p, m in matches if m]
 
     def _check(self, mine: dict[str, Any]) -> None:
         """The same method and settings as the checkpoint's, or a refusal."""
@@ -153,7 +156,7 @@ class Checkpoint:
         path = self.folder / FIT
         mine = json.loads(json.dumps({"version": VERSION, **mine}))
         if not path.exists():
-            with _Whole(path) as temporary:
+            with whole_file(path) as temporary:
                 temporary.write_text(json.dumps(mine, indent=1))
             return
         try:
@@ -174,35 +177,18 @@ class Checkpoint:
 NO_CHECKPOINT = Checkpoint(None, None)
 
 
-class _Whole:
-    """A temporary neighbour of a file that takes its name at the end."""
-
-    def __init__(self, target: Path) -> None:
-        self.target = target
-        self.temporary = target.with_name(f".{target.name}.{os.getpid()}")
-
-    def __enter__(self) -> Path:
-        return self.temporary
-
-    def __exit__(self, kind: Any, *rest: Any) -> None:
-        if kind is None:
-            with self.temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            self.temporary.replace(self.target)
-        else:
-            self.temporary.unlink(missing_ok=True)
-
-
 def _write_rows(path: Path, array: Any) -> None:
     """An array of any kind as a npy file, some rows at a time."""
-    with _Whole(path) as temporary:
+    with whole_file(path) as temporary:
         kind = np.dtype(str(array.dtype).removeprefix("torch."))
         shape = tuple(map(int, array.shape))
-        out = np.lib.format.open_memmap(temporary, "w+", dtype=kind, shape=shape)
-        for start in range(0, shape[0], ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            out[rows] = to_host(array[rows])
-        out.flush()
+        header = {"descr": kind.str, "fortran_order": False, "shape": shape}
+        # Written, not mapped: a full disk is then an error instead of a bus error.
+        with temporary.open("wb") as file:
+            np.lib.format.write_array_header_2_0(file, header)
+            for start in range(0, shape[0], ROWS_AT_ONCE):
+                rows = to_host(array[start : start + ROWS_AT_ONCE])
+                file.write(np.ascontiguousarray(rows, dtype=kind).data)
 
 
 def _make_folder(folder: Path) -> None:

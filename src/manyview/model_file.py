@@ -15,8 +15,6 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,6 +24,7 @@ from . import __version__
 from .base import MultiViewClusterer
 from .errors import FileError, InputTypeError
 from .model_codec import Encoder, decode
+from .whole import whole_file
 
 FORMAT = "manyview model"
 VERSION = 1
@@ -53,7 +52,7 @@ def save(model: MultiViewClusterer, path: str | os.PathLike[str]) -> Path:
     target = Path(path).expanduser()
     encoder = Encoder()
     meta = _describe(model, encoder)
-    with _whole_file(target) as file:
+    with whole_file(target) as part, part.open("w+b") as file:
         _write(file, meta, encoder.arrays)
     return target
 
@@ -169,25 +168,6 @@ def _digest(file: BinaryIO, n_bytes: int) -> bytes:
     return found.hexdigest().encode()
 
 
-@contextmanager
-def _whole_file(target: Path) -> Iterator[BinaryIO]:
-    """A temporary neighbour that takes the target's name when all is written."""
-    part = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        with part.open("w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except OSError as error:
-        raise FileError(
-            f"{target} was not written: {error.strerror or error}. Choose a folder "
-            "with enough room that you may write to."
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _check_digest(file: BinaryIO, size: int, name: str) -> None:
     end = size - DIGEST_BYTES
     mark = b""
@@ -289,13 +269,16 @@ def _restore(
     if meta.get("class") not in methods:
         raise FileError(
             f"The model is of the method {meta.get('class')!r}, which this release "
-            f"does not have. It was written by manyview {meta.get('manyview')}."
+            f"does not have. Load it with manyview {meta.get('manyview')}."
         )
     kind = methods[meta["class"]]
     params, fitted = meta.get("params"), meta.get("fitted")
     known = set(kind().get_params(deep=False))
     if not isinstance(params, dict) or not isinstance(fitted, dict):
-        raise FileError("The model file is refused: it has no parameters or values.")
+        raise FileError(
+            "The model file is refused: it has no parameters or values. Save the model "
+            "again."
+        )
     strange = (set(params) - known) | {n for n in fitted if hasattr(kind, n)}
     strange |= {n for n in fitted if not n.isidentifier() or n in known}
     if strange:

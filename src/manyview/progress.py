@@ -42,6 +42,16 @@ def listen(listener: Listener) -> Iterator[None]:
         _stop.reset(stop)
 
 
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """What is asked by `ask_to_stop` inside is forgotten at the end."""
+    token = _stop.set(_stop.get())
+    try:
+        yield
+    finally:
+        _stop.reset(token)
+
+
 def ask_to_stop() -> None:
     """Ask work that goes in rounds, inside this `listen`, to make this the last."""
     _stop.set(True)

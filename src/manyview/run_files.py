@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from .datasets.converting import _whole_or_nothing
 from .errors import FileError, InputError
+from .whole import whole_folder
 
 FORMAT = 1
 META = "run.json"
@@ -151,7 +151,7 @@ def writing(
             f"{target.parent} could not be made: {error.strerror}. Choose another "
             "place to write to."
         ) from error
-    with _whole_or_nothing(target) as folder:
+    with whole_folder(target) as folder:
         np.save(folder / "labels.npy", run.labels, allow_pickle=False)
         _write_labels(folder / "labels.csv", run)
         if run.embedding is not None:

@@ -45,12 +45,13 @@ from .base import (
     generator,
 )
 from .callbacks import passes_as_tasks, with_callbacks
-from .checkpoint import Checkpoint
+from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .costs import Cost, rounds_cost
 from .draw import SAMPLED_ROWS, Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
 from .features import Features, fit_features
+from .interrupt import finish_the_round
 from .order import order_report, warn_of_new_rows, warn_of_order
 from .replay import ReplayClusterer
 from .ridge import Ridge
@@ -58,6 +59,7 @@ from .rounds import (
     PRINCIPAL_ROWS,
     First,
     GraphStart,
+    History,
     Round,
     Start,
     Weights,
@@ -346,30 +348,37 @@ class S2MVTC(ReplayClusterer):
         else:
             self._enter(engine, setup.spectrum, setup.start)
         sequence = self._make_sequence(engine.n_samples, order, groups)
-        history = run_rounds(
-            engine,
-            setup.first,
-            setup.ridges,
-            self._weights(setup.spectrum),
-            max_iter=self.n_rounds,
-            sequence=self._put_sequence(engine, sequence),
-            trace=None if trace is None else check_rows(trace, engine.n_samples),
-            saved=saved,
-        )
+        with finish_the_round():
+            history = run_rounds(
+                engine,
+                setup.first,
+                setup.ridges,
+                self._weights(setup.spectrum),
+                max_iter=self.n_rounds,
+                sequence=self._put_sequence(engine, sequence),
+                trace=None if trace is None else check_rows(trace, engine.n_samples),
+                saved=saved,
+            )
+            self._keep(setup, history)
+            # Centres of a fit that was stopped early are no step of the whole one.
+            whole = self.n_iter_ == self.n_rounds
+            self._cluster(engine, drawn, seeds[2], saved if whole else NO_CHECKPOINT)
+            if sequence is not None:
+                self.order_report_ = order_report(
+                    to_host(self.labels_), sequence, self.n_clusters_
+                )
+                warn_of_order(self.order_report_)
+        return self
+
+    def _keep(self, setup: Setup, history: History) -> None:
+        """What the set-up and the rounds have found."""
         self._passes = Passes(setup.spectrum, setup.start, tuple(history.rounds))
         if setup.spectrum is not None:
             self.view_weights_ = setup.spectrum.weights
         self.anchors_ = list(setup.anchors)
         self.objective_, self.n_iter_ = history.objective, len(history.objective)
-        if trace is not None:
+        if history.trace:
             self.trace_ = history.trace
-        self._cluster(engine, drawn, seeds[2], saved)
-        if sequence is not None:
-            self.order_report_ = order_report(
-                to_host(self.labels_), sequence, self.n_clusters_
-            )
-            warn_of_order(self.order_report_)
-        return self
 
     def _set_up(
         self,

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
 from ._xp import Array, like, namespace, to_host
-from .errors import InputError, RowError
+from .errors import FileError, InputError, RowError
 from .view_input import (
     check_feature_names,
     check_names,
@@ -27,6 +27,7 @@ from .view_input import (
     parse_view,
     split_input,
 )
+from .watched import require_unchanged, watch
 
 Rows = slice | np.ndarray[Any, Any]
 
@@ -112,6 +113,7 @@ class Views:
         self.labels = check_per_row(labels, n_samples, "labels")
         self.present = check_present(present, n_samples, len(self.arrays))
         self.origin: str | None = None  # where the data came from, or "generated"
+        self._files = watch(self.arrays)
 
     @classmethod
     def of(cls, data: Any) -> Views:
@@ -163,7 +165,7 @@ class Views:
         picked = rows if isinstance(rows, slice) else _as_row_ids(rows, len(self))
         kept = object.__new__(Views)
         kept.names, kept.feature_names = self.names, self.feature_names
-        kept.origin = self.origin
+        kept.origin, kept._files = self.origin, self._files
         kept.arrays = tuple(_take(a, picked) for a in self.arrays)
         kept.labels = None if self.labels is None else self.labels[picked]
         kept.present = None if self.present is None else self.present[picked]
@@ -229,6 +231,7 @@ class Views:
         """The chosen rows as floating-point arrays, checked for NaN and infinity."""
         start = (rows.start or 0) if isinstance(rows, slice) else 0
         given = None if self.present is None else self.present[rows]
+        require_unchanged(self._files)
         raw = [_take(a, rows) for a in self.arrays]
         return make_block(raw, self.names, start, given, dtype or self.dtype)
 
@@ -391,7 +394,13 @@ def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
 
 def _take(array: Any, rows: Rows) -> Any:
     """Rows of a view; lazy arrays read only what is asked for, in file order."""
-    if isinstance(rows, slice) or not is_lazy(array):
-        return array[rows]
-    unique, back = np.unique(rows, return_inverse=True)
-    return np.asarray(array[unique])[back]
+    try:
+        if isinstance(rows, slice) or not is_lazy(array):
+            return array[rows]
+        unique, back = np.unique(rows, return_inverse=True)
+        return np.asarray(array[unique])[back]
+    except OSError as error:
+        raise FileError(
+            f"Rows could not be read: {error}. Their file is damaged or was changed "
+            "while it was in use; start again from a good copy."
+        ) from error

@@ -1,14 +1,9 @@
-import os
-import subprocess
-import sys
-
 import h5py
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.datasets import convert, converting, load
-from manyview.datasets.converting import _whole_or_nothing
+from manyview.datasets import convert, load
 from manyview.errors import FileError
 from manyview.views import Views
 
@@ -106,32 +101,6 @@ def test_there_must_be_a_folder_to_write_into(tmp_path, views):
         convert(views, tmp_path / "nowhere" / "d")
 
 
-def dead_process() -> int:
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
-    return child.pid
-
-
-def test_leftovers_of_killed_processes_are_cleared(tmp_path, views):
-    name = "d.manyview-data"
-    dead = tmp_path / f".{name}.{dead_process()}.00"
-    alive = tmp_path / f".{name}.{os.getppid()}.00"
-    dead.mkdir()
-    alive.mkdir()
-    convert(views, tmp_path / "d")
-    assert sorted(p.name for p in tmp_path.iterdir()) == [alive.name, name]
-
-
-def test_an_old_folder_set_aside_by_a_killed_process_returns(tmp_path, views):
-    folder = convert(views, tmp_path / "d")
-    aside = tmp_path / f".{folder.name}.{dead_process()}.00.old"
-    aside.mkdir()
-    folder.rename(aside / folder.name)
-    with pytest.raises(RuntimeError), _whole_or_nothing(folder):
-        raise RuntimeError("this attempt fails too")
-    assert same(views, load(folder))
-
-
 def test_labels_and_files_that_do_not_stream(tmp_path, parts, monkeypatch):
     np.save(tmp_path / "d.npy", parts[0])
     folder = convert(tmp_path / "d.npy", tmp_path / "d", labels=parts[2])
@@ -139,11 +108,3 @@ def test_labels_and_files_that_do_not_stream(tmp_path, parts, monkeypatch):
     (tmp_path / "plain").mkdir()
     np.save(tmp_path / "plain" / "a.npy", parts[1])
     assert load(convert(tmp_path / "plain", tmp_path / "e")).names == ("a",)
-
-
-def test_processes_of_others_count_as_alive(monkeypatch):
-    def denied(pid, signal):
-        raise PermissionError
-
-    monkeypatch.setattr(converting.os, "kill", denied)
-    assert converting._is_alive(1)

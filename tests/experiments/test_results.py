@@ -81,3 +81,24 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(FileError, match="cannot hold results"):
         Results(tmp_path / "taken")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits on file size")
+def test_a_disk_that_fills_up_in_the_middle_of_a_line(tmp_path):
+    """The system takes the first part of the line without a word."""
+    code = (
+        "import resource, sys\n"
+        "from manyview.errors import FileError\n"
+        "from manyview.experiments.results import Results\n"
+        "results = Results(sys.argv[1])\n"
+        "results.append({'key': 'a'})\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40))\n"
+        "try:\n"
+        "    results.append({'key': 'b', 'text': 'x' * 100})\n"
+        "except FileError as error:\n"
+        "    print(error)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "could not be written: File too large. Make room" in run.stdout
+    assert (tmp_path / "results.jsonl").read_text() == '{"key": "a"}\n'

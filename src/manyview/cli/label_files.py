@@ -61,8 +61,8 @@ def _from_npy(path: Path) -> LabelFile:
     array = map_array(path)
     if array.ndim == 0 or array.size != max(array.shape):
         raise FileError(
-            f"{path.name} holds an array of shape {array.shape}, not labels. Labels "
-            "are a vector with one entry per row."
+            f"{path.name} holds an array of shape {array.shape}, not labels. Give "
+            "a vector with one entry per row."
         )
     return LabelFile(np.asarray(array).ravel(), None)
 

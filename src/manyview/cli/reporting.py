@@ -73,7 +73,9 @@ def _views_of(
     names = [v["name"] for v in known.get("views") or []]
     try:
         if not files:
-            raise FileError("The run does not say which files it read.")
+            raise FileError(
+                "The run does not say which files it read. Name them with --data."
+            )
         views = read_views(files, None, labels, fill)
         same = not names or list(views.names) == names
         return views if same else read_views(files, names, labels, fill)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import FileError
 from ..views import Views
+from ..whole import whole_folder
 from .formats import sniff
 from .limits import parse_size
 from .loading import load
@@ -67,7 +64,7 @@ def convert(
         request = Request(
             None if names is None else tuple(names), labels, parse_size(memory_limit)
         )
-        with _whole_or_nothing(target) as folder, Sandbox(time_limit) as sandbox:
+        with whole_folder(target) as folder, Sandbox(time_limit) as sandbox:
             sandbox.write(Path(source).expanduser(), request, folder)
         return target
     if not isinstance(source, Views):
@@ -86,7 +83,7 @@ def write_whole(
 ) -> Path:
     """Write parts, lazy or not, to a data folder; the folder's path."""
     target = _target(Path(out).expanduser(), overwrite)
-    with _whole_or_nothing(target) as folder:
+    with whole_folder(target) as folder:
         write_store(raw, folder)
     return target
 
@@ -111,68 +108,3 @@ def _target(out: Path, overwrite: bool) -> Path:
     if not target.parent.is_dir():
         raise FileError(f"There is no folder {target.parent} to write into. Make it.")
     return target
-
-
-@contextmanager
-def _whole_or_nothing(target: Path) -> Iterator[Path]:
-    """A temporary neighbour that takes the target's name when the block succeeds."""
-    _sweep(target)
-    folder = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        folder.mkdir()
-        yield folder
-        for file in folder.iterdir():
-            _flush(file)
-        _put_in_place(folder, target)
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(
-            f"{target} was not written: {error.strerror or error}. Choose a folder "
-            "with enough room that you may write to."
-        ) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _put_in_place(folder: Path, target: Path) -> None:
-    if not target.exists():
-        folder.rename(target)
-        return
-    # The old folder waits inside a neighbour, from where `_sweep` brings it back
-    # should we be killed between the two renames.
-    aside = folder.with_name(folder.name + ".old")
-    aside.mkdir()
-    target.rename(aside / target.name)
-    folder.rename(target)
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _sweep(target: Path) -> None:
-    """Clear what killed processes left of earlier attempts at this target."""
-    pattern = re.compile(re.escape(f".{target.name}.") + r"([0-9]+)\..*")
-    for leftover in target.parent.glob(".*"):
-        match = pattern.fullmatch(leftover.name)
-        if match is None or _is_alive(int(match[1])):
-            continue
-        old = leftover / target.name
-        if old.exists() and not target.exists():
-            old.rename(target)
-        shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name == "nt":  # signal 0 means Ctrl-C there
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

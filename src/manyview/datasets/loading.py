@@ -160,7 +160,9 @@ def _read_one(
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"{path} could not be read: {error.strerror}.") from error
+        raise FileError(
+            f"{path} could not be read: {error.strerror}. Give a file you may read."
+        ) from error
 
 
 def _select(raw: RawData, request: Request) -> RawData:

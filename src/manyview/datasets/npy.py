@@ -19,6 +19,6 @@ def read(path: Path, request: Request, stack: ExitStack) -> RawData:
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise FileError(
             f"{path.name} is no view: it holds {array.dtype} of shape {array.shape}. "
-            "A view is a 2-D array of numbers with samples on rows."
+            "Give a 2-D array of numbers with samples on rows."
         )
     return RawData(views=[array], names=[path.stem])

@@ -53,7 +53,9 @@ def read_header(file: BinaryIO, where: str, n_bytes: int) -> NpyHeader:
         )
         shape, fortran, dtype = read(file, max_header_size=_MAX_HEADER)
     except (ValueError, OSError, SyntaxError, TypeError) as error:
-        raise FileError(f"{where} is no valid npy array: {error}.") from error
+        raise FileError(
+            f"{where} is no valid npy array: {error}. Write it again with numpy.save."
+        ) from error
     if dtype.hasobject:
         raise FileError(
             f"{where} was refused: it holds pickled Python objects, which can run "

@@ -84,7 +84,7 @@ def _sniff(path: Path) -> tuple[str, bool]:
         lines = [file.readline(2**20) for _ in range(2)]
     if not lines[0].strip() or b"\0" in lines[0]:
         raise FileError(
-            f"{path.name} is empty or no text. A CSV view is a table of numbers, "
+            f"{path.name} is empty or no text. Give a table of numbers, "
             "one row per sample."
         )
     first = lines[0].decode("utf-8-sig", "replace").rstrip("\r\n")

@@ -69,7 +69,10 @@ def read_into(descriptor: int, out: Array, offset: int) -> None:
     while left:
         done = os.preadv(descriptor, [left], offset)
         if not done:
-            raise ResourceError("A file ended early while its rows were read.")
+            raise ResourceError(
+                "A file ended early while its rows were read. Start again when nothing "
+                "else writes to it."
+            )
         left, offset = left[done:], offset + done
 
 

@@ -87,7 +87,10 @@ class DataSet:
         if not self.drop_classes and self.first_classes is None:
             return views
         if views.labels is None:
-            raise InputError(f"{self.name} has no classes to choose from.")
+            raise InputError(
+                f"{self.name} has no classes to choose from. Use the set as it is, or "
+                "give it labels."
+            )
         keep = ~np.isin(views.labels, self.drop_classes)
         if self.first_classes is not None:
             chosen = np.unique(views.labels)[: self.first_classes]
@@ -121,5 +124,7 @@ def row_order(order: str, labels: Any, n_samples: int, seed: int) -> Any:
             f"order={order!r} is unknown; choose one of {', '.join(ORDERS)}."
         )
     if labels is None:
-        raise InputError("Rows without labels cannot be sorted by class.")
+        raise InputError(
+            f"order={order!r} needs labels, and the data has none. Choose another."
+        )
     return np.argsort(labels, kind="stable")

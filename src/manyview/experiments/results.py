@@ -45,11 +45,11 @@ class Results:
         line = json.dumps(record, sort_keys=True, allow_nan=False) + "\n"
         with (
             _locked(self.folder / f".{FILE}.lock"),
+            _in_words(self.path),
             self.path.open("ab+", buffering=0) as file,
         ):
             _cut_torn_tail(file)
-            file.write(line.encode())
-            os.fsync(file.fileno())
+            _write(file, line.encode())
 
     def read(self) -> dict[str, Record]:
         """The latest record of every key; damaged lines are left out."""
@@ -71,7 +71,8 @@ class Results:
     def claim(self, task: Task) -> Iterator[bool]:
         """False while another process works on the same task."""
         locks = self.folder / ".claims"
-        locks.mkdir(exist_ok=True)
+        with _in_words(locks):
+            locks.mkdir(exist_ok=True)
         path = locks / task.key
         with _locked(path, wait=False) as mine:
             yield mine
@@ -99,6 +100,29 @@ def _cut_torn_tail(file: FileIO) -> None:
     file.truncate(file.readall().rfind(b"\n") + 1)
 
 
+def _write(file: FileIO, line: bytes) -> None:
+    """The line at the end of the file; the file as it was if that fails."""
+    end, left = file.seek(0, os.SEEK_END), line
+    try:
+        while left:  # a disk that fills up takes a part first and does not complain
+            left = left[file.write(left) :]
+        os.fsync(file.fileno())
+    except OSError:
+        file.truncate(end)
+        raise
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"{path} could not be written: {error.strerror}. Make room, or name a "
+            "folder you may write to; finished runs are kept."
+        ) from error
+
+
 @contextmanager
 def _locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold an advisory lock; without `wait`, say whether it could be had."""
@@ -107,7 +131,8 @@ def _locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     except ImportError:  # no such locks on this system: one process per folder
         yield True
         return
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    with _in_words(path):
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..metrics import clustering_scores
 from ..views import Views
+from ..whole import whole_file
 from . import estimators
 from .data_set import DataSet, row_order
 from .measuring import measured
@@ -144,7 +146,10 @@ def _fit_params(extras: Record, n_samples: int) -> Record:
 def _oracle(views: Views, seed: int) -> tuple[Any, Record]:
     """k-means on every view alone; the known labels choose the view."""
     if views.labels is None:
-        raise ValueError("The oracle needs labels.")
+        raise InputError(
+            "The oracle picks its view by the labels, and the data has none. Give "
+            "labels, or leave the oracle out."
+        )
     n_clusters = len(np.unique(views.labels))
 
     def all_views() -> list[Any]:
@@ -162,11 +167,9 @@ def _oracle(views: Views, seed: int) -> tuple[Any, Record]:
 
 
 def _save(path: Path, labels: Any) -> None:
-    """Whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.npy")
-    np.save(part, labels)
-    part.replace(path)
+    with whole_file(path) as part, part.open("wb") as file:
+        np.save(file, labels)
 
 
 if __name__ == "__main__":
