@@ -7,6 +7,8 @@ from manyview.datasets import convert, load
 from manyview.errors import FileError
 from manyview.views import Views
 
+from .test_loading import FORMATS
+
 pytestmark = pytest.mark.filterwarnings("error")
 
 
@@ -40,7 +42,7 @@ def test_round_trip(tmp_path, views):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["HW2sources.mat", "BBC-4view.mat", "cll.h5mu"])
+@pytest.mark.parametrize("name", FORMATS)
 def test_real_files_round_trip(tmp_path, data_folder, name):
     path = data_folder / "formats" / name
     assert same(load(path), load(convert(path, tmp_path / "d")))
