@@ -8,7 +8,8 @@ from manyview.eigen import leading
 
 
 @pytest.mark.parametrize("size", [50, 900])
-def test_leading_vectors_of_every_solver(xp, size):
+def test_leading_vectors_of_every_solver(xp, size, monkeypatch):
+    monkeypatch.setattr("manyview.eigen.DENSE_SIZE_ON_DEVICE", 600)
     if xp.__name__ == "array_api_strict":
         pytest.skip("matrices of a fit are NumPy arrays or tensors")
     rng = np.random.default_rng(size)

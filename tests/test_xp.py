@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from manyview._xp import (
     at_least_zero,
+    eigvalsh,
     exp_of,
     index_sum,
     inverse_by_cholesky,
@@ -106,7 +107,7 @@ def test_smallest_with_ties_gives_the_smallest_values(n, k, seed):
 
 
 def test_tall_products_sum_chunks_in_float64(xp, monkeypatch):
-    monkeypatch.setattr("manyview._xp.CHUNK_ROWS", 5)
+    monkeypatch.setattr("manyview._xp.TALL_ROWS", 5)
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
     found = tall_product(xp.asarray(a), xp.asarray(b))
@@ -116,6 +117,9 @@ def test_tall_products_sum_chunks_in_float64(xp, monkeypatch):
 def test_exponential_and_clipping(xp, table):
     found = to_host(exp_of(xp.asarray(table), -0.5))
     np.testing.assert_allclose(found, np.exp(-0.5 * table))
+    own = xp.asarray(table.copy())
+    reused = exp_of(own, -0.5, reuse=True)
+    np.testing.assert_allclose(to_host(reused), np.exp(-0.5 * table))
     clipped = to_host(at_least_zero(xp.asarray(table.copy())))
     np.testing.assert_array_equal(clipped, np.maximum(table, 0.0))
 
@@ -136,6 +140,14 @@ def test_ties_as_a_sparse_matrix(xp, table):
     found = to_host(weighted_rows(*near, xp.asarray(table[:5])))
     np.testing.assert_allclose(found, dense @ table[:5])
     np.testing.assert_allclose(to_host(sparse_gram(*near, 5)), dense.T @ dense)
+
+
+def test_eigenvalues_alone(xp, table):
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    gram = table.T @ table
+    found = to_host(eigvalsh(xp.asarray(gram)))
+    np.testing.assert_allclose(found, np.linalg.eigvalsh(gram), atol=1e-10)
 
 
 def test_inverse_of_a_matrix_that_has_none_is_none(xp, table):

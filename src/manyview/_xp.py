@@ -18,6 +18,7 @@ Array = Any
 
 CACHE_ROWS = 128
 CHUNK_ROWS = 16384
+TALL_ROWS = 2048
 MOST_HOT = 2048
 FEW = 32
 
@@ -152,14 +153,15 @@ def tall_product(a: Array, b: Array) -> Array:
     """aᵀb for tall a and b: chunks of rows by themselves, summed in float64.
 
     A device multiplies a million rows in one go; their float32 sum would lose
-    the digits that a small ridge weight asks for.
+    the digits that a small ridge weight asks for. Short chunks also make enough
+    products at a time to keep a GPU busy.
     """
     n_rows = a.shape[0]
-    if not is_torch_array(a) or n_rows <= CHUNK_ROWS or a.device.type == "mps":
+    if not is_torch_array(a) or n_rows <= TALL_ROWS or a.device.type == "mps":
         return a.T @ b
-    whole = n_rows - n_rows % CHUNK_ROWS
-    left = a[:whole].reshape(-1, CHUNK_ROWS, a.shape[1])
-    right = b[:whole].reshape(-1, CHUNK_ROWS, b.shape[1])
+    whole = n_rows - n_rows % TALL_ROWS
+    left = a[:whole].reshape(-1, TALL_ROWS, a.shape[1])
+    right = b[:whole].reshape(-1, TALL_ROWS, b.shape[1])
     total = wide_sum(left.transpose(1, 2) @ right, axis=0)
     return total + a[whole:].T @ b[whole:]
 

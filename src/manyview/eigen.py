@@ -19,6 +19,7 @@ from ._xp import Array, eigh, like, namespace, to_host
 Matrix = np.ndarray[Any, Any]
 
 DENSE_SIZE = 600
+DENSE_SIZE_ON_DEVICE = 2048
 NO_SIZE = 1e-9
 SPARE = 10
 MOST_FILTERS = 12
@@ -35,7 +36,8 @@ def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
     """
     size = len(gram)
     r = min(r, size)
-    if size <= DENSE_SIZE or 5 * (r + SPARE) > size:
+    dense = DENSE_SIZE if is_numpy_array(gram) else DENSE_SIZE_ON_DEVICE
+    if size <= dense or 5 * (r + SPARE) > size:
         values, vectors = _dense(gram, r)
     elif is_numpy_array(gram):
         values, vectors = _lanczos(gram, r)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._xp import row_norms, smallest, to_host
+from ._xp import Array, like, row_norms, smallest, to_host, wide
 from .scaling import Scaling, apply_scaling
 from .views import Block
 
@@ -45,18 +45,18 @@ def neighbours(block: Block, scalings: tuple[Scaling, ...]) -> list[Matrix]:
         k = min(NEIGHBOURS, there.size - 1)
         if k > 0:
             d = _distances(apply_scaling(block.views[v][there], scaling))
-            nearest[there, :k] = there[smallest(d, k)[1]]
+            nearest[there, :k] = there[to_host(smallest(d, k)[1])]
         found.append(nearest)
     return found
 
 
-def _distances(rows: Any) -> Matrix:
+def _distances(rows: Any) -> Array:
     """Squared distances between all rows; a row is infinitely far from itself."""
     products = rows @ rows.T
-    dense = products.toarray() if sp.issparse(products) else to_host(products)
-    length = to_host(row_norms(rows))
-    d = np.asarray(length[:, None] + length - 2.0 * dense, dtype=np.float64)
-    np.fill_diagonal(d, np.inf)
+    dense = wide(products.toarray() if sp.issparse(products) else products)
+    length = wide(row_norms(rows))
+    own = like(np.diag(np.full(len(dense), np.inf)), dense)
+    d: Array = length[:, None] + length[None, :] - 2.0 * dense + own
     return d
 
 
