@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import is_torch_array
+from array_api_compat import device, is_torch_array
 
 from ._xp import Array, like, namespace, to_host
 from .errors import FileError, InputError, RowError
@@ -320,9 +320,11 @@ def _find_rows(array: Array, name: str, start: int) -> Array:
         if not np.isfinite(array.data).all():
             _reject_values(name, start, "a NaN or infinite entry in a sparse view")
         return np.ones(array.shape[0], dtype=bool)
-    # A finite sum proves a finite row; only the others are looked at closely.
+    # A finite sum proves a finite row (a product with ones: much the fastest way to
+    # sum); only the others are looked at closely.
     with np.errstate(over="ignore", invalid="ignore"):
-        ok = xp.isfinite(xp.sum(array, axis=1))
+        ones = xp.ones(array.shape[1], dtype=array.dtype, device=device(array))
+        ok = xp.isfinite(array @ ones)
     if bool(xp.all(ok)):
         return ok
     missing = xp.all(xp.isnan(array), axis=1)
