@@ -11,6 +11,7 @@ import pytest
 from manyview.experiments.execute import Limits, execute, labels_of
 from manyview.experiments.results import Results
 from manyview.experiments.run import Run
+from manyview.progress import listen
 
 DRIVER = """
 import sys
@@ -54,6 +55,15 @@ def test_what_has_a_result_is_not_run_again(executed):
     before = results.path.read_bytes()
     assert execute(runs, results) == records
     assert results.path.read_bytes() == before
+
+
+def test_progress_counts_every_run_once(executed, tmp_path):
+    _, runs, results = executed
+    seen = []
+    with listen(lambda title, done, total: seen.append((done, total))):
+        execute(runs, results)
+        execute(runs, Results(tmp_path))
+    assert seen == [(n, len(runs)) for n in range(len(runs) + 1)] * 2
 
 
 def test_failed_runs_are_tried_again_when_asked(executed):

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,8 @@ from .run import Record, Run, Task, group
 
 # Until the first run of a process starts, it imports and loads.
 LOAD_SECONDS = 600.0
+# Runs that have a result now, from the threads to the one that shows progress.
+Ended = queue.Queue[Run]
 _BLAS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS", "VECLIB_MAXIMUM")
 
 
@@ -63,21 +65,26 @@ def execute(
     wanted = list(runs)
     known = results.read()
     left = [r for r in wanted if not _is_done(known.get(r.key), limits)]
-    tasks = group(left)
-    stop = threading.Event()
-    with progress.task("Runs", len(wanted)) as advance:
+    stop, ended = threading.Event(), Ended()
+    with (
+        progress.task("Runs", len(wanted)) as advance,
+        ThreadPoolExecutor(max(1, limits.jobs)) as pool,
+    ):
         for _ in range(len(wanted) - len(left)):
             advance()
-        with ThreadPoolExecutor(max(1, limits.jobs)) as pool:
-            jobs = [pool.submit(_do, t, results, limits, stop) for t in tasks]
-            try:
-                for job in as_completed(jobs):
-                    for _ in range(job.result()):
-                        advance()
-            except BaseException:
-                stop.set()
-                pool.shutdown(cancel_futures=True)
-                raise
+        jobs = {pool.submit(_do, t, results, limits, stop, ended) for t in group(left)}
+        try:
+            while jobs:
+                over, jobs = wait(jobs, timeout=0.5)
+                while not ended.empty():
+                    ended.get()
+                    advance()
+                for job in over:
+                    job.result()
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
     return results.of(wanted)
 
 
@@ -87,20 +94,24 @@ def _is_done(record: Record | None, limits: Limits) -> bool:
     return record["status"] == "ok" or not limits.retry_failed
 
 
-def _do(task: Task, results: Results, limits: Limits, stop: threading.Event) -> int:
-    """Number of runs of the task that now have a result."""
+def _do(
+    task: Task, results: Results, limits: Limits, stop: threading.Event, ended: Ended
+) -> None:
+    """Run what is left of a task, unless another process works on it."""
+    left: list[Run] = []
     with results.claim(task) as mine:
-        if not mine:
-            return len(task.runs)
-        known = results.read()
-        left = [r for r in task.runs if not _is_done(known.get(r.key), limits)]
+        if mine:
+            known = results.read()
+            left = [r for r in task.runs if not _is_done(known.get(r.key), limits)]
+        for run in task.runs:
+            if run not in left:
+                ended.put(run)
         if left and not stop.is_set():
-            _run_task(Task(tuple(left)), results, limits, stop)
-    return len(task.runs)
+            _run_task(Task(tuple(left)), results, limits, stop, ended)
 
 
 def _run_task(
-    task: Task, results: Results, limits: Limits, stop: threading.Event
+    task: Task, results: Results, limits: Limits, stop: threading.Event, ended: Ended
 ) -> None:
     """Start the process and record what it says, until it ends or must be ended."""
     open_runs = {r.key: r for r in task.runs}
@@ -120,7 +131,9 @@ def _run_task(
             if said.pop("event") == "start":
                 current, deadline = said["key"], time.monotonic() + limits.seconds
                 continue
-            results.append(open_runs.pop(said["key"]).describe() | said)
+            run = open_runs.pop(said["key"])
+            results.append(run.describe() | said)
+            ended.put(run)
             current, deadline = None, time.monotonic() + limits.seconds
         if stop.is_set():
             return
@@ -129,6 +142,7 @@ def _run_task(
     for key, run in open_runs.items():
         why = reason if current in (None, key) else f"Not tried after: {reason}"
         results.append(run.describe() | {"status": "failed", "error": why})
+        ended.put(run)
 
 
 def _message(task: Task, results: Results, limits: Limits) -> Record:
