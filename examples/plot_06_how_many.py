@@ -19,6 +19,7 @@ print(choice.table().to_markdown())
 
 # %%
 figure = choice.figure()
+figure.axes[0].set_title("600 generated rows, two views, seed 0", fontsize=10)
 
 # %%
 # White noise has no clusters, and the answer says so:
