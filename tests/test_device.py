@@ -77,7 +77,7 @@ def test_arrays_on_a_device_come_back_as_arrays(three_views):
     assert isinstance(engine.read("x"), np.ndarray)
     assert isinstance(engine.take([3, 1]).views[0], torch.Tensor)
     engine.drop("x")
-    assert engine.keeps(1e9, 1.0)
+    assert engine.keeps(1e9, 1.0, 2)
 
 
 def test_tensors_choose_the_device_engine(three_views):
@@ -112,7 +112,7 @@ def test_data_that_does_not_fit_is_streamed_or_refused(three_views, monkeypatch)
     views = Views(three_views[0])
     monkeypatch.setattr("manyview.engine.device.free_memory", lambda device: 2**30)
     engine = DeviceEngine(views, np.float32, torch.device("cpu"))
-    assert engine._resident and not engine.keeps(1e7, 1.0)
+    assert engine._resident and not engine.keeps(1e7, 1.0, 2)
     monkeypatch.setattr("manyview.engine.device.free_memory", lambda device: 2**20)
     with pytest.raises(DeviceError, match="smallest useful block"):
         DeviceEngine(views, np.float32, torch.device("cpu"))

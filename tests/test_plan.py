@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manyview import S2MVTC, AnchorSpectral
-from manyview.engine.plan import Budget, Need, make_plan, parse_memory
+from manyview.engine.plan import Budget, Need, make_plan, parse_memory, worth_keeping
 from manyview.errors import InputError, InputTypeError, ResourceError
 
 
@@ -61,6 +61,27 @@ def test_places(budget):
     assert budget.place(10**9, remake_seconds=1e3) == "disk"
 
 
+def test_what_does_not_pay_is_not_kept(budget):
+    assert budget.place(10**6, 1.0, pays=False) == "again"
+    assert budget.place(10**6, 1.0, pays=True) == "memory"
+    assert budget.place(10**6, None, pays=True) == "memory"
+
+
+def test_without_a_limit_no_more_than_the_machine_has(monkeypatch):
+    monkeypatch.setattr("manyview.engine.plan.physical_memory", lambda: 10**9)
+    free = Budget(None, 1000, 0)
+    assert free.place(4 * 10**8, remake_seconds=1e9) == "memory"
+    assert free.place(6 * 10**8, remake_seconds=1e9) == "again"
+
+
+def test_keeping_pays_for_wide_views_and_many_passes():
+    narrow, wide = 2.0 * 1000 * 16, 2.0 * 1000 * 500
+    assert not worth_keeping(4000.0, narrow, 2)
+    assert worth_keeping(4000.0, wide, 2)
+    assert worth_keeping(4000.0, narrow, 9)
+    assert not worth_keeping(4000.0, wide, 1)
+
+
 def test_no_room_anywhere_is_a_sentence(budget):
     assert budget.place(10**17, remake_seconds=1e17) == "again"
     with pytest.raises(ResourceError, match="TMPDIR"):
@@ -89,7 +110,7 @@ def test_plan_places_every_need_in_turn(budget):
 @pytest.mark.parametrize("model", [S2MVTC(4), S2MVTC(4, smoothing="sequence")])
 def test_plan_of_a_model_leaves_it_unfitted(three_views, model):
     plan = model.plan(three_views[0])
-    assert set(plan.places.values()) == {"memory"}
+    assert set(plan.places.values()) <= {"memory", "again"}
     assert plan.n_samples == 300 and plan.limit is None
     assert not hasattr(model, "n_views_")
 
@@ -121,8 +142,9 @@ def test_limit_changes_nothing_but_where_things_lie(
     plain = model.fit(views)
     embedding, labels = plain.embedding_, plain.labels_
     monkeypatch.setattr("manyview.engine.plan.Budget.room", 0.0)
-    for remake in (1e12, 1e-12):
-        monkeypatch.setattr("manyview.engine.local.product_rate", lambda r=remake: r)
+    for pays in (True, False):
+        monkeypatch.setattr("manyview.engine.plan.worth_keeping", lambda *_, p=pays: p)
+        monkeypatch.setattr("manyview.engine.local.CORE_RATE", 1e-12)
         model.set_params(memory_limit="1GB").fit(views)
         assert isinstance(model.embedding_, np.memmap)
         np.testing.assert_array_equal(model.labels_, labels)

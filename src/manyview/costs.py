@@ -15,6 +15,7 @@ from .assign import MOST_PASSES
 from .draw import SAMPLED_ROWS
 from .engine.local import BLOCK_ROWS, n_threads, work_bytes
 from .engine.plan import Budget, Need, Plan, make_plan, parse_memory
+from .features import feature_passes
 from .graph import VECTORS
 from .views import Views
 
@@ -75,7 +76,12 @@ def rounds_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) 
     gram = m * m * n_views * (float(SAMPLED_ROWS) if rough else 2.0 * n)
     each_round = 4.0 * m * k * n_views
     needs = [
-        Need("features", float(m * n_views * itemsize), once),
+        Need(
+            "features",
+            float(m * n_views * itemsize),
+            once,
+            feature_passes(model.n_rounds, rough),
+        ),
         Need("B_bar", float(k * itemsize)),
     ]
     passes, reads = 5 + model.n_rounds, 5 + model.n_rounds

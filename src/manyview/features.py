@@ -34,6 +34,11 @@ class Features(NamedTuple):
     sampled: bool = False
 
 
+def feature_passes(n_rounds: int, sampled: bool) -> int:
+    """Passes that need all rows' features: the Grams (of all rows), start, rounds."""
+    return n_rounds + (1 if sampled else 2)
+
+
 def fit_features(
     engine: Engine, plain: Features, lam: float | None, rank_tol: float
 ) -> tuple[Features, tuple[ridge.Ridge, ...]]:

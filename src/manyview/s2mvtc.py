@@ -50,7 +50,7 @@ from .costs import Cost, rounds_cost
 from .draw import SAMPLED_ROWS, Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
-from .features import Features, fit_features
+from .features import Features, feature_passes, fit_features
 from .interrupt import finish_the_round
 from .order import order_report, warn_of_new_rows, warn_of_order
 from .replay import ReplayClusterer
@@ -391,9 +391,10 @@ class S2MVTC(ReplayClusterer):
         """Anchors, features and the start of the rounds."""
         anchors = choose_anchors(drawn, scalings, self.anchors, n_anchors, seeds[0])
         size = self._dtype.itemsize * sum(len(a) for a in anchors)
-        keep = engine.keeps(size, 2.0 * sum(a.shape[0] * a.shape[1] for a in anchors))
         # A ridge weight that follows the Gram's size needs no exact Gram.
         rough = self.lam is None and engine.n_samples > SAMPLED_ROWS
+        work = 2.0 * sum(a.shape[0] * a.shape[1] for a in anchors)
+        keep = engine.keeps(size, work, feature_passes(self.n_rounds, rough))
         some = drawn if rough else None
         kernels = make_kernels(
             engine, self.kernel, scalings, anchors, keep=keep, drawn=some

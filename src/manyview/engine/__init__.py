@@ -74,8 +74,8 @@ class Engine(Protocol):
     def drop(self, name: str) -> None:
         """Forget a state field."""
 
-    def keeps(self, bytes_per_row: float, remake_flops: float) -> bool:
-        """Keep this much per row between passes, or make it again in each?"""
+    def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
+        """Keep this much per row for `uses` passes, or make it again in each?"""
 
 
 def open_engine(

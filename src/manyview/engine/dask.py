@@ -35,6 +35,7 @@ from . import Step, Totals
 from . import partition as worker
 from .dask_views import PARTITION_ROWS, DaskViews
 from .local import BLOCK_ROWS
+from .plan import worth_keeping
 
 try:
     import dask
@@ -335,9 +336,10 @@ class DaskEngine:
         self._owners.pop(name, None)
         self._keep([], [])
 
-    def keeps(self, bytes_per_row: float, remake_flops: float) -> bool:
-        """May a method keep this much per row between passes, on all workers?"""
-        return self._fits(bytes_per_row)
+    def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
+        """Keep this much per row for `uses` passes, or make it again in each?"""
+        pays = worth_keeping(bytes_per_row, remake_flops, uses)
+        return pays and self._fits(bytes_per_row)
 
     def _partition_sizes(self) -> list[int]:
         if isinstance(self.views, DaskViews):

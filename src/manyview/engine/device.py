@@ -128,8 +128,8 @@ class DeviceEngine:
         """Number of rows."""
         return len(self.views)
 
-    def keeps(self, bytes_per_row: float, remake_flops: float) -> bool:
-        """Keep this much per row between passes, or make it again in each?"""
+    def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
+        """Keep this much per row for `uses` passes, or make it again in each?"""
         free = free_memory(self.device)
         return free is None or bytes_per_row * self.n_samples <= STATE_SHARE * free
 

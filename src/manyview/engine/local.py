@@ -24,7 +24,7 @@ from .. import progress
 from .._xp import Array, to_host
 from ..views import Block, Views
 from . import Result, Step, Totals
-from .plan import Budget, parse_memory, product_rate
+from .plan import CORE_RATE, Budget, Need, parse_memory
 from .store import Store, unmapped
 
 BLOCK_ROWS = 2048
@@ -127,13 +127,12 @@ class LocalEngine:
         """Forget a state field."""
         self._store.drop(name)
 
-    def keeps(self, bytes_per_row: float, remake_flops: float) -> bool:
-        """Keep this much per row between passes, or make it again in each?"""
-        if self._budget.limit is None:
-            return True
-        remake = remake_flops / (product_rate() * n_threads()) * self.n_samples
-        place = self._budget.place(int(bytes_per_row * self.n_samples), remake)
-        return place != "again"
+    def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
+        """Keep this much per row for `uses` passes, or make it again in each?"""
+        need = Need("features", bytes_per_row, remake_flops, uses)
+        remake = remake_flops / (CORE_RATE * n_threads()) * self.n_samples
+        n_bytes = int(bytes_per_row * self.n_samples)
+        return self._budget.place(n_bytes, remake, need.pays) != "again"
 
 
 def work_bytes(n_rows: int, n_features: tuple[int, ...], itemsize: int) -> int:

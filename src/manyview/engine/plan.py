@@ -7,7 +7,6 @@ happens. Without a limit everything is kept in memory.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -18,41 +17,47 @@ from typing import Any
 
 import numpy as np
 
+from ..datasets.limits import parse_size, physical_memory
 from ..errors import InputError, InputTypeError, ResourceError
 
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 # The driver's own matrices: Grams of features and of a few thousand anchors.
 DRIVER = 350 * 10**6
 READ_RATE = 8e8
 LEAST_LIMIT = 500 * 10**6
+MOST_SHARE = 0.5  # of the machine's memory, where no limit is given
+# Of one core: float32 operations, bytes of features given their exponential, bytes
+# of fresh memory.
+CORE_RATE = 8e10
+FEATURE_RATE = 1.2e9
+STORE_RATE = 5e8
 
 
 def parse_memory(limit: Any) -> int | None:
     """Bytes from None, a number or a text such as "2GB" or "512MiB"."""
     if limit is None:
         return None
-    if isinstance(limit, (int, np.integer)) and not isinstance(limit, bool):
-        value = float(limit)
-    elif isinstance(limit, str):
-        found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]I?)?B?\s*", limit.upper())
-        if found is None or found[1].count(".") > 1 or found[1] == ".":
-            raise InputError(
-                f"memory_limit={limit!r} is no amount of memory. Write '2GB', "
-                "'512MiB', a number of bytes, or None."
-            )
-        value = float(found[1]) * (UNITS | BINARY)[found[2] or ""]
-    else:
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer, str)):
         raise InputTypeError(
             f"memory_limit must be a text such as '2GB', a number of bytes or None; "
             f"got {limit!r}."
         )
+    value = parse_size(limit if isinstance(limit, str) else int(limit))
     if value < LEAST_LIMIT:
         raise InputError(
             f"memory_limit={limit!r} is too little: the program and its small matrices "
             f"alone need about {LEAST_LIMIT / 1e6:.0f} MB. Give more."
         )
-    return int(value)
+    return value
+
+
+def worth_keeping(bytes_per_row: float, remake_flops: float, uses: int) -> bool:
+    """Is it cheaper to keep features for `uses` passes than to make them in each?
+
+    Fresh memory costs about as much as a narrow view's features. The rates are
+    rough constants and not measured: the same fit must decide the same every time.
+    """
+    remake = remake_flops / CORE_RATE + bytes_per_row / FEATURE_RATE
+    return uses * remake > remake + bytes_per_row / STORE_RATE
 
 
 def resident_bytes() -> int:
@@ -97,8 +102,17 @@ class Budget:
         """Give back what is no longer held."""
         self.used -= n_bytes
 
-    def place(self, n_bytes: int, remake_seconds: float | None) -> str:
-        """Where a field would go: "memory", "disk", or made "again" in every pass."""
+    def place(
+        self, n_bytes: int, remake_seconds: float | None, pays: bool = True
+    ) -> str:
+        """Where a field would go: "memory", "disk", or made "again" in every pass.
+
+        `pays` says whether keeping it would pay at all.
+        """
+        if remake_seconds is not None:
+            fits = self.limit is not None or n_bytes <= MOST_SHARE * physical_memory()
+            if not (pays and fits):
+                return "again"
         if self.used + n_bytes <= self.room:
             return "memory"
         if remake_seconds is not None and remake_seconds < n_bytes / READ_RATE:
@@ -118,11 +132,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Need:
-    """A field of the state: bytes per row, and work per row to make it again."""
+    """A field of the state: bytes per row; work per row, and passes that need it."""
 
     name: str
     bytes_per_row: float
     remake_flops: float | None = None
+    uses: int = 1
+
+    @property
+    def pays(self) -> bool:
+        """Does keeping it pay?"""
+        return self.remake_flops is None or worth_keeping(
+            self.bytes_per_row, self.remake_flops, self.uses
+        )
 
 
 @dataclass(frozen=True)
@@ -196,14 +218,14 @@ def make_plan(
         n_bytes = need.bytes_per_row * budget.n_samples
         remake = None
         if need.remake_flops is not None:
-            remake = need.remake_flops * budget.n_samples / rate
-        place = budget.place(int(n_bytes), remake)
+            remake = need.remake_flops * budget.n_samples / (CORE_RATE * threads)
+        place = budget.place(int(n_bytes), remake, need.pays)
         if place == "memory":
             budget.takes(int(n_bytes))
         elif place == "disk":
             seconds += reads * n_bytes / READ_RATE
         elif remake is not None:
-            seconds += reads * remake
+            seconds += need.uses * (remake + n_bytes / (FEATURE_RATE * threads))
         places[need.name], sizes[need.name] = place, n_bytes
     return Plan(
         n_samples=budget.n_samples,
