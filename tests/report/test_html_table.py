@@ -30,3 +30,8 @@ def test_columns_of_numbers_stand_right_and_clusters_left() -> None:
     head = html[html.index("<thead>") : html.index("</thead>")]
     assert head.count('class="number"') == 1
     assert head.index('class="number"') > head.index("cluster")
+
+
+def test_nothing_is_less_than_nothing() -> None:
+    assert percent(-0.0001).text == "0.0 %"
+    assert percent(-0.01).text == "−1.0 %"

@@ -260,7 +260,7 @@ def _judge(
         columns=["run", *scores[GIVEN]],
     )
     for run, values in scores.items():
-        table.add(run, *(f"{v:.3f}" for v in values.values()))
+        table.add(run, *(f"{v:z.3f}" for v in values.values()))
     title = (
         f"Order audit of {name}, {where} in the given order ({len(found[GIVEN]):,} "
         f"rows, seed {fit.seed})\n{reason}"

@@ -22,7 +22,7 @@ def number(value: float, form: str = ",.0f", unit: str = "") -> Cell:
     return Cell(f"{value:{form}}{unit}".replace("-", "−"), float(value))
 
 
-def percent(share: float, form: str = ".1f") -> Cell:
+def percent(share: float, form: str = "z.1f") -> Cell:
     """A share of 1 as a percentage."""
     return number(100 * share, form, " %")
 

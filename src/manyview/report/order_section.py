@@ -27,7 +27,7 @@ def _audited(audit: OrderAudit) -> str:
     mark = {True: "good", False: "bad", None: "open"}[audit.trustworthy]
     names = list(next(iter(audit.scores.values())))
     rows: list[list[Cell | str]] = [
-        [run, *(number(scores[n], ".3f") for n in names)]
+        [run, *(number(scores[n], "z.3f") for n in names)]
         for run, scores in audit.scores.items()
     ]
     columns = ["run", names[0], *(f"{n} with known classes" for n in names[1:])]

@@ -230,7 +230,7 @@ def _influence(data: Mapping[str, Any]) -> str:
     caption = (
         "How far each view speaks for these clusters: the share of a row's nearest "
         "neighbours, in that view alone, that lie in its cluster, beyond chance and "
-        "times the weight of the view. The shares of all views sum to 100 %."
+        "times the weight of the view. The shares of all views sum to 100\u00a0%."
     )
     rows = [
         [cluster_cell(j), *(percent(s, ".0f") for s in shares)]
