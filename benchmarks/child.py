@@ -34,8 +34,8 @@ def run(script: str, job: dict[str, Any], timeout: float = 7200.0) -> dict[str, 
 
 
 def answer(job: dict[str, Any], **found: Any) -> None:
-    """Write what was measured, with the peak memory of this process."""
-    content = found | {"peak_gb": figures.peak_memory() / 1e9}
+    """Write what was measured, with the peak memory of this process (up to now)."""
+    content = {"peak_gb": figures.peak_memory() / 1e9} | found
     Path(job["answer"]).write_text(json.dumps(content, default=float), encoding="utf-8")
 
 

@@ -242,19 +242,27 @@ def model_rows(rows: int, passes: list[dict[str, Any]]) -> Iterator[dict[str, An
 
 
 def write_rows(folder: Path, n_rows: int, width: int) -> list[str]:
-    """One npy file per view, written block by block; found again if complete."""
+    """One Zarr array per view, written block by block; found again if complete."""
+    import zarr
+
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"view{v}.npy" for v in range(3)]
+    paths = [folder / f"view{v}.zarr" for v in range(3)]
     if (folder / "complete").exists():
         return [str(p) for p in paths]
-    shape = (n_rows, width)
-    outs = [np.lib.format.open_memmap(p, "w+", np.float32, shape) for p in paths]
+    outs = [
+        zarr.open_array(
+            str(p),
+            mode="w",
+            shape=(n_rows, width),
+            chunks=(min(BLOCK, n_rows), width),
+            dtype="float32",
+        )
+        for p in paths
+    ]
     for start in range(0, n_rows, BLOCK):
         stop = min(start + BLOCK, n_rows)
         for out, x in zip(outs, make_rows(start, stop, 3, width), strict=True):
             out[start:stop] = x
-    for out in outs:
-        out.flush()
     (folder / "complete").touch()
     return [str(p) for p in paths]
 

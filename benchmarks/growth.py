@@ -42,9 +42,11 @@ def fit(job: dict[str, Any]) -> None:
     planned = model.plan(views)
     with progress.listen(hear):
         seconds, _ = child.timed(lambda: model.fit(views))
+    peak = figures.peak_memory()  # before the scores, which are not the fit's
     child.answer(
         job,
         seconds=seconds,
+        peak_gb=peak / 1e9,
         before_gb=before / 1e9,
         passes=len(titles),
         ari=adjusted_rand_score(views.labels, model.labels_),
