@@ -1,5 +1,11 @@
+import pytest
+
 from manyview.experiments import ablation
+from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.execute import execute
+from manyview.experiments.results import Results
+from manyview.experiments.summary import summarise
 
 
 def test_published_variants_in_both_orders_default_ones_shuffled(small):
@@ -25,3 +31,20 @@ def test_the_tables_line_variants_up_with_the_papers(record):
     assert [c.text for c in paper[2:]] == ["0.544", "0.155", "0.473", "0.548"]
     assert ours[-1].mark == "best"
     assert {c.text for row in default.rows for c in row[1:]} == {"–"}
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_ccv_shows_the_papers_pattern_as_filed_and_none_shuffled(data_dir, tmp_path):
+    runs = [
+        r
+        for r in ablation.runs([DataSet.of("CCV")])
+        if r.method == PUBLISHED and (r.order == "file" or not r.setting)
+    ]
+    found = summarise(execute(runs, Results(tmp_path)))
+    acc = {(s.order, *s.setting.values()): s.mean("ACC") for s in found}
+    full = acc[("file",)]
+    assert acc[("file", None)] <= 0.20
+    assert acc[("file", False)] == pytest.approx(full, abs=0.05)
+    assert acc[("file", "linear")] < full
+    assert acc[("shuffled",)] <= 0.20
