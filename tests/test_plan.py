@@ -98,6 +98,7 @@ def test_plan_places_every_need_in_turn(budget):
         reads=4,
         data_bytes=1e6,
         flops=1e9,
+        touched=1e6,
         threads=1,
     )
     assert plan.places == {"first": "memory", "second": "disk", "third": "memory"}

@@ -21,12 +21,17 @@ from .views import Views
 
 
 class Cost(NamedTuple):
-    """Fields of the state, passes (and those that read the views), work."""
+    """Fields of the state, passes (and those that read the views), work.
+
+    `flops` is matrix products; `touched` counts bytes of distances and features,
+    whose minima and exponentials cost more than their products on narrow views.
+    """
 
     needs: list[Need]
     passes: int
     reads: int
     flops: float
+    touched: float
 
 
 def plan_of(model: Any, views: Views) -> Plan:
@@ -46,6 +51,7 @@ def plan_of(model: Any, views: Views) -> Plan:
         reads=cost.reads,
         data_bytes=float(len(views)) * sum(views.n_features) * dtype.itemsize,
         flops=cost.flops,
+        touched=cost.touched,
         threads=n_threads(),
     )
 
@@ -60,7 +66,8 @@ def graph_cost(
     flops = 2.0 * seen * sum(n_features) * share
     flops += 2.0 * n * width * n_clusters * MOST_PASSES
     needs = [Need("F", width * itemsize), Need("labels", 8.0)]
-    return Cost(needs, 6 + MOST_PASSES, 4, flops)
+    touched = float(seen) * model.n_graph_anchors * itemsize
+    return Cost(needs, 6 + MOST_PASSES, 4, flops, touched)
 
 
 def rounds_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -> Cost:
@@ -85,11 +92,16 @@ def rounds_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) 
         Need("B_bar", float(k * itemsize)),
     ]
     passes, reads = 5 + model.n_rounds, 5 + model.n_rounds
+    touched = float(n) * m * n_views * itemsize
     flops = gram + n * (once + each_round * (model.n_rounds + 1))
     if not uses_graph:
         needs += [Need("F", (2.0 * model.n_low - 1) * itemsize), Need("labels", 8.0)]
-        return Cost(needs, passes + 1 + MOST_PASSES, reads, flops)
+        return Cost(needs, passes + 1 + MOST_PASSES, reads, flops, touched)
     more = graph_cost(n, n_features, itemsize, n_clusters, model)
     return Cost(
-        needs + more.needs, passes + more.passes - 2, reads + 2, flops + more.flops
+        needs + more.needs,
+        passes + more.passes - 2,
+        reads + 2,
+        flops + more.flops,
+        touched + more.touched,
     )

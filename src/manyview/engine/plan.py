@@ -208,12 +208,14 @@ def make_plan(
     reads: int,
     data_bytes: float,
     flops: float,
+    touched: float,
     threads: int,
 ) -> Plan:
     """Place every field in turn, and add up time and memory."""
     rate = product_rate() * threads
     places, sizes = {}, {}
-    seconds = flops / rate + reads * data_bytes / READ_RATE
+    seconds = flops / rate + touched / (FEATURE_RATE * threads)
+    seconds += reads * data_bytes / READ_RATE
     for need in needs:
         n_bytes = need.bytes_per_row * budget.n_samples
         remake = None
@@ -225,7 +227,9 @@ def make_plan(
         elif place == "disk":
             seconds += reads * n_bytes / READ_RATE
         elif remake is not None:
-            seconds += need.uses * (remake + n_bytes / (FEATURE_RATE * threads))
+            # Once is counted already.
+            again = remake + n_bytes / (FEATURE_RATE * threads)
+            seconds += (need.uses - 1) * again
         places[need.name], sizes[need.name] = place, n_bytes
     return Plan(
         n_samples=budget.n_samples,
