@@ -177,15 +177,6 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
-def eigvalsh(matrix: Array) -> Array:
-    """Eigenvalues (ascending) of a symmetric float64 matrix."""
-    if is_torch_array(matrix):
-        import torch
-
-        return torch.linalg.eigvalsh(matrix)
-    return scipy.linalg.eigh(matrix, eigvals_only=True, driver="evd")
-
-
 def inverse_by_cholesky(matrix: Array) -> Array | None:
     """Inverse of a positive definite float64 matrix; None where it is not one."""
     if is_torch_array(matrix):

@@ -82,11 +82,10 @@ def factor_gram(
     below `rank_tol`, or s is rounding: a cut relative to the largest s alone
     changes the labels. More than half of the directions left: keep Phi. Without
     `reduces` Phi is kept as well, with the factor of the directions that remain.
+    On a device all remain: to find the directions takes longer than they save.
     """
-    if rank_tol > 0:
-        values = _xp.eigvalsh(gram)
-        keep = _kept(values, lam, rank_tol)
-        if 2 * int(keep.sum()) <= len(values):
+    if rank_tol > 0 and is_numpy_array(gram):
+        if 2 * _kept(np.linalg.eigvalsh(gram), lam, rank_tol).sum() <= len(gram):
             return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
     factor = _inverse_by_cholesky(gram, lam)
     if factor is None:
@@ -109,7 +108,7 @@ def _reduced_ridge(
     reduce = vectors[:, keep] / s**0.5
     if not reduces:
         return Ridge(None, (reduce * (s / (s + lam))) @ reduce.T, mean, gram)
-    return Ridge(reduce, s / (s + lam), namespace(gram).zeros_like(s), gram)
+    return Ridge(reduce, s / (s + lam), np.zeros_like(s), gram)
 
 
 def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
