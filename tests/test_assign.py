@@ -7,11 +7,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview.assign import (
     assign_step,
+    centroids,
     correlation,
     correlation_kmeans,
     euclidean,
     kmeans,
     nearest,
+    partition,
     pick,
     z_score,
 )
@@ -105,6 +107,31 @@ def test_kmeans_on_all_rows_leaves_the_samples_optimum(blobs):
     few = np.arange(20)
     _, labels, _, _ = kmeans(engine_with(rows), 3, few, n_init=5, seed=0)
     assert adjusted_rand_score(labels, truth) == 1.0
+
+
+def test_kmeans_goes_on_from_an_earlier_partition():
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0], [9.0, 1.0]])
+    rows = np.repeat(corners, 10, axis=0)
+    across = np.repeat([0, 1, 0, 1], 10)
+    everything = np.arange(len(rows))
+    engine = engine_with(rows)
+    _, best, _, _ = kmeans(engine, 2, everything, n_init=5, seed=0)
+    _, labels, _, _ = kmeans(engine, 2, everything, n_init=5, seed=0, first=across)
+    assert adjusted_rand_score(best, np.repeat([0, 1], 20)) == 1.0
+    assert adjusted_rand_score(labels, across) == 1.0
+
+
+def test_partition_is_that_of_the_drawn_rows(blobs):
+    rows, truth = blobs
+    some = np.arange(149, 49, -1)
+    labels = partition(engine_with(rows, 13), 3, some, n_init=5, seed=0)
+    assert adjusted_rand_score(labels, truth[some]) == 1.0
+
+
+def test_a_label_without_rows_gets_one_of_them():
+    rows = np.array([[1.0, 0.0], [3.0, 0.0]])
+    found = centroids(rows, np.array([2, 2]), 3)
+    np.testing.assert_allclose(found, [[1.0, 0.0], [3.0, 0.0], [2.0, 0.0]])
 
 
 def test_empty_cluster_keeps_its_centre():

@@ -20,6 +20,7 @@ def make(views, *, n_clusters=4, n_anchors=120, seed=0, block_rows=64):
         drawn,
         scalings,
         n_samples=len(views),
+        n_clusters=n_clusters,
         n_anchors=n_anchors,
         n_neighbors=5,
         seed=seed,
@@ -61,10 +62,9 @@ def test_basis_is_the_leading_left_singular_vectors(three_views):
     graph.put_basis(engine, spectrum)
     F = engine.read("F")
     gap = np.linalg.norm(F.T @ F - np.eye(F.shape[1]), 2)
-    n_views = len(views)
     owner = np.repeat([p.views[0] for p in made.pieces], made.sizes)
-    draws = len(made.pieces) / n_views
-    H = Z * np.sqrt(spectrum.weights[owner] / draws / Z.sum(axis=0))
+    share = np.repeat(graph.piece_shares(made), made.sizes)
+    H = Z * np.sqrt(spectrum.weights[owner] * share / Z.sum(axis=0))
     u, s, _ = np.linalg.svd(H, full_matrices=False)
     np.testing.assert_allclose(spectrum.values, s[: F.shape[1]], rtol=1e-6)
     overlap = np.linalg.svd(u[:, : F.shape[1]].T @ F, compute_uv=False)
@@ -129,7 +129,55 @@ def test_sparse_and_dense_views_agree(three_views):
         drawn = draw(engine, engine.n_samples, 0)
         scalings = tuple(make_scaling(m, "unit") for m in drawn.moments)
         made = graph.build_graph(
-            drawn, scalings, n_samples=300, n_anchors=60, n_neighbors=5, seed=0
+            drawn,
+            scalings,
+            n_samples=300,
+            n_clusters=4,
+            n_anchors=60,
+            n_neighbors=5,
+            seed=0,
         )
         values.append(graph.fit_spectrum(engine, made, 4).values)
     np.testing.assert_allclose(values[0][:4], values[1][:4], rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_clusters", "share", "expected"),
+    [
+        (6773, 20, 1365, [1040, 260, 65]),
+        (400, 40, 1024, [133]),
+        (694, 27, 341, [231, 57]),
+        (5, 2, 4, [4]),
+        (5, 8, 1365, [5]),
+    ],
+)
+def test_resolutions_are_quarters_with_two_anchors_per_cluster(
+    n_samples, n_clusters, share, expected
+):
+    assert graph.resolutions(n_samples, n_clusters, share) == expected
+
+
+def test_finer_pieces_count_more_and_every_view_counts_once(three_views):
+    views, _ = three_views
+    _, made, _ = make(views, n_clusters=2, n_anchors=900)
+    owner = np.array([p.views[0] for p in made.pieces])
+    shares = graph.piece_shares(made)
+    assert len(set(made.sizes)) > 1
+    np.testing.assert_allclose(np.bincount(owner, weights=shares), 1.0)
+    order = np.argsort(made.sizes)
+    assert (np.diff(shares[order]) >= -1e-12).all()
+    assert shares[order[0]] < shares[order[-1]]
+
+
+def test_frequencies_are_measured_by_the_first_one_beyond_the_clusters():
+    rough = np.array([0.0, 0.1, 0.4, 0.6, 0.8])
+    found = graph.frequency_weights(np.sqrt(1 - rough), 2)
+    np.testing.assert_allclose(found, np.exp(-rough / 0.4))
+    coarser = graph.frequency_weights(np.sqrt(1 - rough / 2), 2)
+    np.testing.assert_allclose(found, coarser)
+
+
+def test_frequencies_of_separate_pieces_stay():
+    values = np.array([1.0, 1.0, 1.0, 0.5])
+    found = graph.frequency_weights(values, 2)
+    np.testing.assert_allclose(found, [1.0, 1.0, 1.0, 0.0], atol=1e-6)

@@ -164,18 +164,26 @@ def kmeans(
     *,
     n_init: int,
     seed: int,
+    first: Matrix | None = None,
     max_iter: int = MOST_PASSES,
     tol: float = 1e-5,
     saved: Checkpoint = NO_CHECKPOINT,
 ) -> Clustering:
     """Best of `n_init` runs on the given (drawn) rows, then Lloyd steps on all.
 
+    With `first`, an earlier partition of the drawn rows, one run from there.
     Stops when the inertia falls by less than `tol` of itself.
     """
     found = saved.load("kmeans")
     if found is None:
-        sample = pick(engine, FIELD, rows)
-        found = _first_centres(sample, n_clusters, n_init, seed), np.inf, 0
+        some = _sample(engine, rows)
+        if first is None:
+            search = _search(some, n_clusters, n_init, seed)
+        else:
+            search = _search(
+                some, n_clusters, 1, seed, centroids(some, first, n_clusters)
+            )
+        found = euclidean(search.cluster_centers_), np.inf, 0
     centres, last, done = found
     for step in range(done, max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
@@ -189,13 +197,34 @@ def kmeans(
     return Clustering(centres, engine.read(LABELS), inertia, step + 1)
 
 
-def _first_centres(sample: Matrix, n_clusters: int, n_init: int, seed: int) -> Centres:
-    search = KMeans(n_clusters, n_init=n_init, random_state=seed)
+def partition(
+    engine: Engine, n_clusters: int, rows: Matrix, *, n_init: int, seed: int
+) -> Matrix:
+    """Labels of the given (drawn) rows: the best of `n_init` runs on them."""
+    search = _search(_sample(engine, rows), n_clusters, n_init, seed)
+    return np.asarray(search.labels_)
+
+
+def centroids(rows: Matrix, labels: Matrix, n_clusters: int) -> Matrix:
+    """Mean of the rows of every label; a label without rows takes one of them."""
+    sums = np.zeros((n_clusters, rows.shape[1]))
+    np.add.at(sums, labels, rows)
+    counts = np.bincount(labels, minlength=n_clusters)
+    return _means(sums, counts, np.resize(rows, sums.shape))
+
+
+def _sample(engine: Engine, rows: Matrix) -> Matrix:
+    return pick(engine, FIELD, rows[:KMEANS_SAMPLE]).astype(np.float64)
+
+
+def _search(
+    sample: Matrix, n_clusters: int, n_init: int, seed: int, start: Any = "k-means++"
+) -> KMeans:
+    search = KMeans(n_clusters, init=start, n_init=n_init, random_state=seed)
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters is valid data.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        some = sample[:KMEANS_SAMPLE].astype(np.float64)
-        return euclidean(search.fit(some).cluster_centers_)
+        return search.fit(sample)
 
 
 def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:

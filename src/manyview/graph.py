@@ -1,7 +1,7 @@
 """The multi-view anchor graph and its low frequencies: smoothness without order.
 
 Every row is tied to its few nearest anchors in each *piece* of the graph: a
-view, or all views together, seen through one draw of anchors. The weights
+view seen through one draw of anchors, at one of a few resolutions. The weights
 fall linearly to the first anchor left out, w_j ∝ d²_(k+1) − d²_j, and sum to 1
 (Z, sparse). With column sums Λ and H = [√w_p Z_p Λ_p^(−1/2)]_p, the leading
 left singular vectors of H are the smoothest vectors on the graph of rows, whose
@@ -40,6 +40,11 @@ Matrix = np.ndarray[Any, Any]
 
 MOST_DRAWS = 6
 ROWS_PER_TIE = 3
+MOST_LEVELS = 3
+COARSER = 4
+ANCHORS_PER_CLUSTER = 2
+LEAST_ANCHORS = 12
+FINENESS = 0.25
 VECTORS = 2
 SAMPLE_PER_ANCHOR = 10
 LEAST_GAP = 1e-3
@@ -159,6 +164,17 @@ def basis_step(block: Block, state: State, small: Basis) -> Result:
     return Result(state={"F": F}, stats={"identity": tall_product(F, F)})
 
 
+def frequency_weights(values: Matrix, n_clusters: int) -> Matrix:
+    """exp(−λ_j/λ_(C+1)) with λ = 1 − σ²: how much of every frequency to keep.
+
+    Measured by the first frequency that C clusters do not need, the weights are
+    the same for coarse and for fine anchors, whose σ fall at different rates.
+    """
+    rough = np.maximum(1.0 - values**2, 0.0)
+    unit = max(float(rough[min(n_clusters, len(rough) - 1)]), LEAST_GAP)
+    return np.asarray(np.exp(-rough / unit))
+
+
 def turn_step(block: Block, state: State, small: Array) -> Result:
     """F in other combinations of its columns."""
     return Result(state={"F": state["F"] @ cast(small, state["F"])})
@@ -169,26 +185,52 @@ def build_graph(
     scalings: tuple[Scaling, ...],
     *,
     n_samples: int,
+    n_clusters: int,
     n_anchors: int,
     n_neighbors: int,
     seed: int,
 ) -> Graph:
-    """Anchors of every view, `n_anchors` at most in all: many, or few often.
+    """Anchors of every view at a few resolutions, `n_anchors` at most in all.
 
-    One draw of many anchors where the rows allow it; on small data several draws
-    side by side, since the variance of the anchors is the largest loss there.
+    On small data several draws side by side, since the variance of the anchors
+    is the largest loss there.
     """
     share = max(n_anchors // len(scalings), 1)
-    size = min(share, max(n_samples // ROWS_PER_TIE, min(n_samples, 10)))
-    n_draws = int(np.clip(share // size, 1, MOST_DRAWS))
+    sizes = resolutions(n_samples, n_clusters, share)
+    n_draws = int(np.clip(share // sum(sizes), 1, MOST_DRAWS))
     prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
     pieces = []
     for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
         for v, rows in enumerate(prepared):
-            # The same seed for every view: a view's place must not matter.
-            anchors = kmeans_anchors(rows, size, int(draw_seed))
-            pieces.append(Piece((v,), (1.0,), (anchors,)))
+            for size in sizes:
+                # The same seed for every view: a view's place must not matter.
+                anchors = kmeans_anchors(rows, size, int(draw_seed))
+                pieces.append(Piece((v,), (1.0,), (anchors,)))
     return Graph(scalings, tuple(pieces), n_neighbors)
+
+
+def resolutions(n_samples: int, n_clusters: int, share: int) -> list[int]:
+    """Numbers of anchors of one view and draw, `share` in all, finest first.
+
+    Fine anchors follow the shape of clusters that touch, coarse ones hold
+    together a cluster that falls into pieces. Each set has a quarter of the
+    anchors of the one before, and none fewer than two per cluster.
+    """
+    most = max(n_samples // ROWS_PER_TIE, min(n_samples, 10))
+    least = max(ANCHORS_PER_CLUSTER * n_clusters, LEAST_ANCHORS)
+    for n_levels in range(MOST_LEVELS, 0, -1):
+        steps = [COARSER**level for level in range(n_levels)]
+        finest = max(min(int(share / sum(1 / s for s in steps)), most), 1)
+        if finest // steps[-1] >= least:
+            break
+    return [finest // s for s in steps]
+
+
+def piece_shares(graph: Graph) -> Matrix:
+    """What every piece counts for in its view: finer ones somewhat more."""
+    views = np.array([p.views[0] for p in graph.pieces])
+    shares = np.asarray(graph.sizes, dtype=np.float64) ** FINENESS
+    return np.asarray(shares / np.bincount(views, weights=shares)[views])
 
 
 def fit_graph(
@@ -206,6 +248,7 @@ def fit_graph(
         drawn,
         scalings,
         n_samples=engine.n_samples,
+        n_clusters=n_clusters,
         n_anchors=n_anchors,
         n_neighbors=n_neighbors,
         seed=seed,
@@ -224,10 +267,10 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     xp = namespace(notes[0][1])
     columns, weights = (xp.concat(parts) for parts in zip(*notes, strict=True))
     owner = np.repeat([p.views[0] for p in graph.pieces], graph.sizes)
-    n_views = len(graph.scalings)
-    gram, root = scaled_gram(columns, weights, len(owner), n_views / len(graph.pieces))
+    share = np.repeat(piece_shares(graph), graph.sizes)
+    gram, root = scaled_gram(columns, weights, share)
     gaps = []
-    for v in range(n_views):
+    for v in range(len(graph.scalings)):
         own = like(np.flatnonzero(owner == v), gram)
         gaps.append(cluster_gap(gram[own][:, own], n_clusters))
     worth = np.maximum(gaps, LEAST_GAP)
@@ -241,11 +284,10 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     return Spectrum(graph, table, values, worth)
 
 
-def scaled_gram(
-    columns: Array, weights: Array, size: int, share: float = 1.0
-) -> tuple[Array, Array]:
+def scaled_gram(columns: Array, weights: Array, share: Matrix) -> tuple[Array, Array]:
     """HᵀH from the rows of Z, and the square roots of share/Λ that make H of Z."""
     xp = namespace(weights)
+    size = len(share)
     each = xp.reshape(wide(weights), (-1, 1))
     degree = index_sum(each, xp.reshape(columns, (-1,)), size)[:, 0]
     root = like(np.sqrt(inverse(to_host(degree)) * share), degree)

@@ -68,14 +68,14 @@ class Round(NamedTuple):
 class Weights(NamedTuple):
     """Weights of the objective's terms.
 
-    `beta` of the consensus, `growth` of the smoothing weight a per round (if it
-    `smooths` at all), `worth` of every view (1 each in the paper); `centre` says
+    `beta` of the consensus, `growth` per round of the smoothing weight a, which
+    starts at `smooth`, `worth` of every view (1 each in the paper); `centre` says
     whether rows are z-scored or only brought to one length.
     """
 
     beta: float
     growth: float
-    smooths: bool
+    smooth: float
     centre: bool
     worth: tuple[float, ...]
 
@@ -230,7 +230,7 @@ def run_rounds(
     history, products, smooth = History(*begun[:3]), begun.products, begun.smooth
     saved.put_rows("rounds", engine)
     for t in range(len(history.rounds), max_iter):
-        a = weights.growth**t if weights.smooths else 0.0
+        a = weights.smooth * weights.growth**t
         fits = [ridge.solve(r, p) for r, p in zip(ridges, products, strict=True)]
         used = tuple(fits)
         if t == 0 and first.weights is not None:

@@ -75,9 +75,11 @@ from .scaling import SCALINGS, Scaling
 
 Matrix = np.ndarray[Any, Any]
 
-START_POWER = 2
-GRAPH_ROUNDS = 1
 PAPER_ROUNDS = 7
+PAPER_WEIGHT = 1.0
+# The graph's own vectors are smooth and agreed upon: one round, mostly the fit.
+GRAPH_ROUNDS = 1
+GRAPH_WEIGHT = 0.1
 
 # Classes, beta, lam and L of the paper's six data sets (its Tables 2 and 3).
 PUBLISHED = {
@@ -106,6 +108,7 @@ class Setup(NamedTuple):
     spectrum: graph.Spectrum | None
     start: Start | GraphStart
     first: First
+    partition: Matrix | None
 
 
 class S2MVTC(ReplayClusterer):
@@ -144,11 +147,13 @@ class S2MVTC(ReplayClusterer):
         cut-off of sequence smoothing in place of `n_low`.
     lam : float, optional
         Ridge weight; default a hundredth of the mean eigenvalue of PhiᵀPhi.
-    beta : float
-        Weight of the consensus.
+    beta : float, optional
+        Weight of the consensus; default 0.1 with the graph alone, 1 otherwise.
     max_iter : int, optional
         Number of rounds; default 1 from the graph, 7 as in the paper otherwise.
     smoothing : {"graph", "sequence", "graph+sequence", None}
+    smoothing_weight : float, optional
+        The weight a of the smoothing in the first round; default as for beta.
     smoothing_growth : float
         Factor of the smoothing weight a from round to round (1.1 as published).
     consensus : bool
@@ -220,9 +225,10 @@ class S2MVTC(ReplayClusterer):
         n_low: int = 16,
         min_duration: float | None = None,
         lam: float | None = None,
-        beta: float = 1.0,
+        beta: float | None = None,
         max_iter: int | None = None,
         smoothing: str | None = "graph",
+        smoothing_weight: float | None = None,
         smoothing_growth: float = 1.0,
         consensus: bool = True,
         row_norm: str = "unit",
@@ -253,6 +259,7 @@ class S2MVTC(ReplayClusterer):
         self.beta = beta
         self.max_iter = max_iter
         self.smoothing = smoothing
+        self.smoothing_weight = smoothing_weight
         self.smoothing_growth = smoothing_growth
         self.consensus = consensus
         self.row_norm = row_norm
@@ -362,7 +369,8 @@ class S2MVTC(ReplayClusterer):
             self._keep(setup, history)
             # Centres of a fit that was stopped early are no step of the whole one.
             whole = self.n_iter_ == self.n_rounds
-            self._cluster(engine, drawn, seeds[2], saved if whole else NO_CHECKPOINT)
+            kept = saved if whole else NO_CHECKPOINT
+            self._cluster(engine, drawn, seeds[2], setup.partition, kept)
             if sequence is not None:
                 self.order_report_ = order_report(
                     to_host(self.labels_), sequence, self.n_clusters_
@@ -411,13 +419,22 @@ class S2MVTC(ReplayClusterer):
                 n_neighbors=self.n_neighbors,
                 seed=seeds[1],
             )
-            scale = spectrum.values**START_POWER
+            scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
             start = GraphStart(kept, scale, self.row_norm == "zscore")
             first = start_from_graph(engine, start, ridges)
-            return Setup(anchors, ridges, spectrum, start, first)
+            found = self._first_partition(engine, drawn, seeds[2])
+            return Setup(anchors, ridges, spectrum, start, first, found)
         lead = principal_start(drawn, kept, ridges, self.n_components, seeds[1])
         first = start_from_directions(engine, lead, ridges)
-        return Setup(anchors, ridges, None, lead, first)
+        return Setup(anchors, ridges, None, lead, first, None)
+
+    def _first_partition(self, engine: Engine, drawn: Draw, seed: int) -> Matrix | None:
+        """The graph's own partition of the drawn rows, which the rounds refine."""
+        if self.smoothing != "graph" or self.assign != "kmeans":
+            return None
+        return assign.partition(
+            engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seed
+        )
 
     def _enter(
         self, engine: Engine, spectrum: graph.Spectrum | None, start: Start | GraphStart
@@ -463,10 +480,13 @@ class S2MVTC(ReplayClusterer):
         worth = np.ones(self.n_views_)
         if spectrum is not None:
             worth = spectrum.weights * self.n_views_
+        usual = GRAPH_WEIGHT if self.smoothing == "graph" else PAPER_WEIGHT
+        beta = usual if self.beta is None else float(self.beta)
+        a = usual if self.smoothing_weight is None else float(self.smoothing_weight)
         return Weights(
-            beta=float(self.beta) if self.consensus else 0.0,
+            beta=beta if self.consensus else 0.0,
             growth=float(self.smoothing_growth),
-            smooths=self.smoothing is not None,
+            smooth=a if self.smoothing is not None else 0.0,
             centre=self.row_norm == "zscore",
             worth=tuple(float(w) for w in worth),
         )
@@ -519,7 +539,12 @@ class S2MVTC(ReplayClusterer):
         return None
 
     def _cluster(
-        self, engine: Engine, drawn: Draw, seed: int, saved: Checkpoint
+        self,
+        engine: Engine,
+        drawn: Draw,
+        seed: int,
+        first: Matrix | None,
+        saved: Checkpoint,
     ) -> None:
         """The D, G problem of eq. (18) on the rows of B_bar."""
         self.embedding_ = engine.read("B_bar")
@@ -533,6 +558,7 @@ class S2MVTC(ReplayClusterer):
                 drawn.rows,
                 n_init=self.n_init,
                 seed=seed,
+                first=first,
                 saved=saved,
             )
         self._centres = found.centres
@@ -559,8 +585,8 @@ class S2MVTC(ReplayClusterer):
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name)
         check_dtype(self.dtype)
-        for name in ("beta", "smoothing_growth", "rank_tol"):
+        for name in ("smoothing_growth", "rank_tol"):
             check_number(getattr(self, name), name)
-        for name in ("lam", "min_duration"):
+        for name in ("lam", "beta", "smoothing_weight", "min_duration"):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), name)

@@ -31,20 +31,18 @@ from .views import Block
 
 Matrix = np.ndarray[Any, Any]
 
-POWER = 4
-
 
 def embed_step(block: Block, state: State, small: Matrix) -> Result:
-    """Unit rows of F, its columns weighted by their singular values."""
+    """Unit rows of F, its columns weighted by their frequencies."""
     return Result(state={assign.FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
 
 
 class AnchorSpectral(ReplayClusterer):
     """Spectral clustering of the multi-view anchor graph.
 
-    Clusters the unit rows of F Σ⁴, where F (n_samples, 2 n_clusters) are the
-    smoothest vectors of the graph that ties every row to its nearest anchors in
-    each view, and Σ their singular values.
+    Clusters the unit rows of F exp(−Λ/λ), where F (n_samples, 2 n_clusters) are
+    the smoothest vectors of the graph that ties every row to its nearest anchors
+    in each view, Λ their frequencies and λ the first one beyond n_clusters.
 
     Parameters
     ----------
@@ -152,7 +150,7 @@ class AnchorSpectral(ReplayClusterer):
             saved.save("setup", spectrum)
         else:
             graph.spread_basis(engine, spectrum)
-        scale = spectrum.values**POWER
+        scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
         engine.run(embed_step, scale, title="Embedding", views=False)
         self._spectrum = spectrum
         self.embedding_ = engine.read(assign.FIELD)
@@ -179,5 +177,5 @@ class AnchorSpectral(ReplayClusterer):
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make the embedding, on other rows."""
         graph.spread_basis(engine, self._spectrum)
-        small = self._spectrum.values**POWER
+        small = graph.frequency_weights(self._spectrum.values, self.n_clusters_)
         engine.run(embed_step, small, title="Embedding", views=False)
