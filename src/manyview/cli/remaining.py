@@ -53,8 +53,10 @@ def _lines() -> Listener:
         if now - last < EVERY or done == total:
             return
         last = now
-        speed = (done - finished_before) / (now - began)
-        left = f", about {(total - done) / speed / 60:.0f} min left" if speed else ""
+        here, left = done - finished_before, ""
+        if here:
+            minutes = (total - done) * (now - began) / here / 60
+            left = f", about {minutes:.0f} min left"
         terminal.note(f"{title}: {done} of {total}{left}")
 
     return tell

@@ -1,0 +1,38 @@
+import pytest
+
+from manyview.cli import remaining
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time that stands still until it is set."""
+    now = [100.0]
+    monkeypatch.setattr(remaining.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_line_every_half_minute_with_the_time_left(clock, capsys):
+    tell = remaining._lines()
+    tell("Runs", 0, 10)
+    clock[0] += 10
+    tell("Runs", 1, 10)
+    assert capsys.readouterr().err == ""
+    clock[0] += 50
+    tell("Runs", 4, 10)
+    assert capsys.readouterr().err == "Runs: 4 of 10, about 2 min left\n"
+
+
+def test_what_an_earlier_call_has_done_says_nothing_of_speed(clock, capsys):
+    tell = remaining._lines()
+    for done in range(5):
+        tell("Runs", done, 10)
+    clock[0] += 60
+    tell("Runs", 5, 10)
+    assert capsys.readouterr().err == "Runs: 5 of 10, about 5 min left\n"
+
+
+def test_work_that_begins_late_knows_no_time_yet(clock, capsys):
+    tell = remaining._lines()
+    clock[0] += 60
+    tell("Runs", 0, 10)
+    assert capsys.readouterr().err == "Runs: 0 of 10\n"
