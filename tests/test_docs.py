@@ -1,4 +1,4 @@
-"""The documentation: code blocks and examples run, tables are what their scripts make.
+"""The documentation: code and commands run, tables are what their scripts make.
 
 A block that cannot run in a test has ``<!-- skip: reason -->`` on the line before it.
 """
@@ -6,21 +6,27 @@ A block that cannot run in a test has ``<!-- skip: reason -->`` on the line befo
 import os
 import re
 import runpy
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+import typer
+from scipy.io import savemat
 
 import manyview
-from manyview import baselines, metrics
+from manyview import baselines, cli, metrics
+from manyview.cli.app import app
+from manyview.plot import COLOURS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 EXAMPLES = sorted(ROOT.glob("examples/plot_*.py"))
 BUILT = ("_build", "gallery", "measured", "generated")
-BLOCK = re.compile(
-    r"(?:<!-- skip: (?P<skip>.+?) -->\s*\n)?^```python\n(?P<code>.*?)^```", re.M | re.S
-)
+FENCE = re.compile(r"^```(?P<kind>\S*)")
+SKIP = re.compile(r"<!-- skip: (?P<reason>.+?) -->")
+SHELL = ("", "bash")
 # Sums run in another order on other machines; a row on a border may move.
 TOLERANCE = 0.03
 
@@ -29,24 +35,44 @@ pytestmark = pytest.mark.filterwarnings("ignore::manyview.errors.ManyviewWarning
 
 class Block(NamedTuple):
     line: int
+    kind: str
     code: str
     skip: str | None
 
 
 def blocks(text: str) -> list[Block]:
-    return [
-        Block(text.count("\n", 0, m.start("code")), m["code"], m["skip"])
-        for m in BLOCK.finditer(text)
-    ]
+    """The fenced blocks of a page; fences come in pairs."""
+    lines = text.splitlines(keepends=True)
+    fences = [i for i, line in enumerate(lines) if FENCE.match(line)]
+    found = []
+    for first, last in zip(fences[::2], fences[1::2], strict=True):
+        mark = SKIP.fullmatch(lines[first - 1].strip()) if first else None
+        kind = FENCE.match(lines[first])["kind"]
+        code = "".join(lines[first + 1 : last])
+        found.append(Block(first + 1, kind, code, mark and mark["reason"]))
+    return found
 
 
-def pages() -> list[Path]:
+def pages(*kinds: str) -> list[Path]:
+    """Pages with blocks of these kinds that are to be run."""
     found = []
     for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]:
-        inside = page.relative_to(ROOT).parts
-        if not set(inside) & set(BUILT) and blocks(page.read_text("utf-8")):
+        if set(page.relative_to(ROOT).parts) & set(BUILT):
+            continue
+        if any(b.kind in kinds for b in blocks(page.read_text("utf-8"))):
             found.append(page)
     return found
+
+
+def commands(code: str) -> list[list[str]]:
+    """The command lines of a shell block, split into words."""
+    joined = code.replace("\\\n", " ")
+    lines = [shlex.split(line, comments=True) for line in joined.splitlines()]
+    return [line for line in lines if line]
+
+
+def short(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
 def script(name: str) -> dict[str, Any]:
@@ -58,26 +84,85 @@ def numbers(markdown: str) -> list[float]:
 
 
 def test_blocks_are_found_with_their_line_and_reason() -> None:
-    text = (
-        "a\n```python\nx = 1\n```\n<!-- skip: slow -->\n```python\ny\n```\n```\nz\n```"
-    )
-    assert blocks(text) == [(2, "x = 1\n", None), (6, "y\n", "slow")]
+    text = "a\n```python\nx = 1\n```\n<!-- skip: slow -->\n```bash\ny\n```\n```\nz\n```"
+    assert blocks(text) == [
+        (2, "python", "x = 1\n", None),
+        (6, "bash", "y\n", "slow"),
+        (9, "", "z\n", None),
+    ]
+    assert commands("a -b 1 \\\n  c  # why\n\nd 'e f'\n") == [
+        ["a", "-b", "1", "c"],
+        ["d", "e f"],
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("page", pages("python"), ids=short)
 def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """The blocks of a page follow each other, as a reader would type them."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
     ran = 0
     for block in blocks(page.read_text("utf-8")):
-        if block.skip is None:
+        if block.kind == "python" and block.skip is None:
             padded = "\n" * block.line + block.code  # tracebacks name the page's line
             exec(compile(padded, str(page), "exec"), names)
             ran += 1
     if not ran:
         pytest.skip("every block of the page is marked to be skipped")
+
+
+@pytest.fixture
+def folder_of_files(tmp_path: Path, monkeypatch: Any) -> Path:
+    """The files the pages speak of: 300 rows, two views, known classes."""
+    views = manyview.datasets.make_views(400, (6, 5), 4, random_state=0)
+    first, later = views[:300], views[300:]
+    for names in (("a", "b"), ("audio", "video"), ("image", "text")):
+        for name, array in zip(names, first.arrays, strict=True):
+            np.save(tmp_path / f"{name}.npy", array)
+    for name, array in zip(("image", "text"), later.arrays, strict=True):
+        np.save(tmp_path / f"new_{name}.npy", array)
+    for name, rows in (("data", first), ("more", later)):
+        cells = np.empty((1, 2), dtype=object)
+        cells[0, :] = rows.arrays
+        content = {"X": cells} | ({"Y": rows.labels} if rows is first else {})
+        savemat(tmp_path / f"{name}.mat", content)
+    np.savetxt(tmp_path / "classes.csv", first.labels, fmt="%d")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", pages(*SHELL), ids=short)
+def test_commands_run(page: Path, folder_of_files: Path, capsys: Any) -> None:
+    for name in ("matplotlib", "plotly"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    ran = 0
+    for block in blocks(page.read_text("utf-8")):
+        for words in commands(block.code) if block.kind in SHELL else ():
+            if words[:2] == ["manyview", "demo"]:  # tests/test_demo.py runs it
+                continue
+            if words[0] == "manyview" and block.skip is None:
+                assert cli.main(words[1:]) == 0, (words, capsys.readouterr().err)
+                ran += 1
+    if not ran:
+        pytest.skip("the page has no commands but such as need data or hours")
+
+
+@pytest.mark.parametrize("page", pages(*SHELL), ids=short)
+def test_commands_and_scripts_are_known(page: Path) -> None:
+    """Also where they are not run, for want of data or time."""
+    known = typer.main.get_command(app).commands
+    for block in blocks(page.read_text("utf-8")):
+        for words in commands(block.code) if block.kind in SHELL else ():
+            if words[0].startswith("MANYVIEW_DATA="):
+                words = words[1:]
+            if words[0] == "manyview":
+                known[words[1]].make_context(words[1], words[2:])
+            elif words[0] == "python":
+                assert (ROOT / words[1]).is_file()
+            else:
+                assert words[0] in ("make", "pip")
 
 
 @pytest.mark.slow
@@ -133,6 +218,31 @@ def test_row_order_table_of_ccv_is_up_to_date() -> None:
     check_order_table(
         script("row_order_tables")["order_table"]("CCV", views, published)
     )
+
+
+def test_the_readme_shows_rows_of_the_comparison() -> None:
+    measured = (DOCS / "measured" / "orders-ccv.md").read_text("utf-8")
+    table = script("ccv_tables")["readme_table"](measured)
+    assert table in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_digits_is_what_the_demo_draws(tmp_path: Path) -> None:
+    """By the share of every colour: t-SNE may lie another way on another machine."""
+    images = pytest.importorskip("matplotlib.image", reason="no matplotlib")
+    assert cli.main(["demo", "--out", str(tmp_path / "demo")]) == 0
+    made = images.imread(tmp_path / "demo" / "embedding.png")
+    kept = images.imread(DOCS / "_static" / "digits.png")
+    assert made.shape == kept.shape
+    assert colour_shares(made) == pytest.approx(colour_shares(kept), abs=0.01)
+
+
+def colour_shares(picture: Any) -> list[float]:
+    """Share of the pixels next to each colour of the plots, largest first."""
+    palette = [[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in COLOURS]
+    away = np.abs(picture[:, :, None, :3] - np.array(palette)).max(axis=3)
+    close = [float((away[:, :, i] < 0.1).mean()) for i in range(len(palette))]
+    return sorted(close, reverse=True)
 
 
 def test_reference_names_everything_public() -> None:
