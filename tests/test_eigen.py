@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manyview._xp import to_host
-from manyview.eigen import leading
+from manyview.eigen import leading, leading_values
 
 
 @pytest.mark.parametrize("size", [50, 900])
@@ -29,3 +29,12 @@ def test_directions_of_no_size_are_left_out(xp):
         pytest.skip("matrices of a fit are NumPy arrays or tensors")
     values, vectors = leading(xp.asarray(np.diag([3.0, 2.0, 0.0, 0.0])), 4)
     assert values.tolist() == [3.0, 2.0] and vectors.shape == (4, 2)
+
+
+def test_values_alone(xp):
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    half = np.random.default_rng(2).normal(size=(40, 30))
+    gram = half.T @ half
+    expected = np.linalg.eigvalsh(gram)[::-1][:5]
+    np.testing.assert_allclose(leading_values(xp.asarray(gram), 5), expected)

@@ -53,6 +53,13 @@ def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
     return found[:kept].copy(), xp.where(sides < 0, -vectors, vectors)
 
 
+def leading_values(gram: Array, r: int) -> Matrix:
+    """Leading eigenvalues alone, descending, on the host."""
+    if is_numpy_array(gram) or len(gram) > DENSE_SIZE_ON_DEVICE:
+        return leading(gram, r)[0]
+    return to_host(namespace(gram).linalg.eigvalsh(gram))[::-1][:r].copy()
+
+
 def _dense(gram: Array, r: int) -> tuple[Array, Array]:
     size = len(gram)
     if is_numpy_array(gram):

@@ -31,7 +31,7 @@ from ._xp import (
 from .anchors import kmeans_anchors, squared_distances
 from .assign import KMEANS_SAMPLE
 from .draw import SAMPLED, SAMPLED_ROWS, Draw
-from .eigen import NO_SIZE, leading
+from .eigen import NO_SIZE, leading, leading_values
 from .engine import Engine, Result, State
 from .scaling import Scaling, apply_scaling, cast, inverse
 from .views import Block
@@ -302,7 +302,7 @@ def cluster_gap(gram: Array, n_clusters: int) -> float:
 
     ρ = 1 − mean_{j ≤ C} (1 − σ_j²) / (1 − σ²_{C+1}): 1 for C separate pieces.
     """
-    values, _ = leading(gram, n_clusters + 1)
+    values = leading_values(gram, n_clusters + 1)
     gaps = np.ones(n_clusters + 1)
     gaps[: values.size] = np.maximum(1.0 - values, 0.0)
     return float(1.0 - gaps[:-1].mean() / max(float(gaps[-1]), NO_SIZE))
