@@ -23,7 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_templates", "measured", "drawings", "gallery/*.ipynb"]
-suppress_warnings = ["toc.not_readable", "config.cache"]
+suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence", "substitution", "deflist"]
 myst_heading_anchors = 3

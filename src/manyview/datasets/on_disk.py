@@ -71,7 +71,7 @@ def _read_lazily(path: Path) -> RawData:
     if not files or files[0].suffix.lower() not in (".parquet", ".pq"):
         raise FileError(
             f"{path} is neither a folder of 'manyview convert', nor Zarr, Parquet or "
-            "npy. Convert it first: manyview convert FILE --out FOLDER."
+            "npy. Convert it first: manyview convert FILE FOLDER."
         )
     return RawData([ParquetRows(files)], [path.stem])
 

@@ -1,0 +1,102 @@
+"""Changed code must be noticed: mutmut on the modules the numbers and files rest on.
+
+mutmut works in a folder of its own with a copy of the package and of the tests, so
+nothing in the repository is touched. The reasons why a mutant may live are listed in
+``survivors.toml``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from .record import ROOT, Part, timed
+
+WANTED = 0.85
+MODULES = {
+    "metrics": ["tests/test_metrics.py"],
+    "smoothing": ["tests/test_smoothing.py"],
+    "ridge": ["tests/test_ridge.py"],
+    "model_file": ["tests/test_model_file.py"],
+}
+REASONS = Path(__file__).parent / "survivors.toml"
+CAUGHT = ("killed", "timeout", "suspicious", "segfault")
+CONFIG = """
+[tool.mutmut]
+source_paths = ["src/"]
+only_mutate = ["src/manyview/{module}.py"]
+also_copy = ["tests", "pyproject.toml"]
+pytest_add_cli_args_test_selection = {tests}
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist"]
+"""
+
+
+def measure() -> Part:
+    """Run mutmut on every module with the module's own tests."""
+    part = Part("mutants")
+    reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
+    with timed(part):
+        for module, tests in MODULES.items():
+            states = run_mutmut(module, tests)
+            counts = Counter(states.values())
+            killed = sum(counts[name] for name in CAUGHT)
+            lived = sorted(name for name, s in states.items() if s not in CAUGHT)
+            part.rows.append(
+                {
+                    "module": module,
+                    "mutants": len(states),
+                    "killed": killed,
+                    "share": f"{killed / len(states):.1%}",
+                    "survivors without a reason": len(
+                        [n for n in lived if _short(n) not in reasons]
+                    ),
+                }
+            )
+            if killed < WANTED * len(states):
+                share = f"{killed} of {len(states)}"
+                part.losses.append(f"{module}: only {share} mutants killed")
+            part.notes += _explain(lived, reasons)
+    return part
+
+
+def _short(name: str) -> str:
+    """``manyview.ridge.x_solve__mutmut_3`` as ``ridge.solve``."""
+    module, _, function = name.removeprefix("manyview.").rpartition(".")
+    return f"{module}.{function.removeprefix('x_').partition('__mutmut_')[0]}"
+
+
+def _explain(lived: list[str], reasons: dict[str, str]) -> list[str]:
+    """Survivors by function, each with the reason why it may live."""
+    found = Counter(_short(name) for name in lived)
+    return [
+        f"* `{name}`, {count}: {reasons.get(name, 'no reason found yet')}"
+        for name, count in sorted(found.items())
+    ]
+
+
+def run_mutmut(module: str, tests: list[str]) -> dict[str, str]:
+    """The state of every mutant of the module, by its name."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("src", "tests", "reliability"):
+            skip = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / part, folder / part, ignore=skip)
+        project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+        config = CONFIG.format(module=module, tests=repr(tests).replace("'", '"'))
+        (folder / "pyproject.toml").write_text(project + config, encoding="utf-8")
+        command = [sys.executable, "-m", "mutmut"]
+        subprocess.run([*command, "run", "--max-children", "1"], cwd=folder)
+        said = subprocess.run(
+            [*command, "results", "--all", "true"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    lines = (line.strip().rpartition(": ") for line in said.stdout.splitlines())
+    return {mutant: state for mutant, colon, state in lines if colon}

@@ -1,0 +1,75 @@
+"""The short form of ``reliability/kills.py``."""
+
+import os
+
+import numpy as np
+import pytest
+
+from reliability.kills import Story, at_every_change, at_random
+from reliability.subjects import Broken, Compare, Convert, Fit, lost
+from reliability.warm import Warm
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that fork"
+)
+SUBJECTS = {
+    "fit": Fit,
+    "compare": Compare,
+    "convert": lambda folder: Convert(folder, streams=False, replaces=True),
+}
+
+
+@pytest.fixture(scope="module")
+def warm():
+    with Warm() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stories(warm, tmp_path_factory):
+    """A story of each command whose undisturbed run is known, made when asked for."""
+    made = {}
+
+    def story(name):
+        folder = tmp_path_factory.mktemp(name)
+        if name not in made:
+            first = Story(SUBJECTS[name](folder), warm, folder / "first")
+            first.undisturbed()
+            made[name] = first
+        known = made[name]
+        return Story(known.subject, warm, folder / "s", known.wanted, known.seconds)
+
+    return story
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_random_kills(stories, name):
+    story = stories(name)
+    at_random(story, 2, np.random.default_rng(0))
+    assert story.losses == []
+    assert story.n_kills >= 2 and story.n_finished >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fit", "convert"])
+def test_kills_before_a_change_of_a_file(stories, name):
+    story = stories(name)
+    at_every_change(story, 3)
+    assert story.losses == []
+    assert story.n_kills >= 2
+
+
+def test_what_is_lost_is_seen():
+    assert lost({"rounds": 3, "a": "x"}, {"rounds": 4, "a": "x", "b": "y"}) == []
+    assert lost({"rounds": 3}, {}) == ["rounds was finished and is gone"]
+    assert lost({"rounds": 3}, {"rounds": 2}) == ["rounds went back from 3 to 2"]
+    assert lost({"a": "x"}, {"a": "y"}) == ["a was finished and has changed"]
+
+
+def test_a_half_written_file_is_seen(tmp_path):
+    fit = Fit(tmp_path)
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "rounds-1.npz").write_bytes(b"PK half")
+    with pytest.raises(Broken, match=r"rounds-1\.npz is half-written"):
+        fit.look(tmp_path)
