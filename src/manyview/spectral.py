@@ -135,7 +135,8 @@ class AnchorSpectral(ReplayClusterer):
         saved.check_data(drawn)
         self._check_drawn(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
-        seed = child_seed(rng)
+        # As many as S2MVTC draws: its rounds start from this very graph and partition.
+        _, graph_seed, kmeans_seed = (child_seed(rng) for _ in range(3))
         spectrum = saved.load("setup")
         if spectrum is None:
             spectrum = graph.fit_graph(
@@ -145,7 +146,7 @@ class AnchorSpectral(ReplayClusterer):
                 n_clusters=self.n_clusters_,
                 n_anchors=self.n_graph_anchors,
                 n_neighbors=self.n_neighbors,
-                seed=seed,
+                seed=graph_seed,
             )
             saved.save("setup", spectrum)
         else:
@@ -160,7 +161,7 @@ class AnchorSpectral(ReplayClusterer):
             self.n_clusters_,
             drawn.rows,
             n_init=self.n_init,
-            seed=child_seed(rng),
+            seed=kmeans_seed,
             saved=saved,
         )
         self._centres = found.centres
