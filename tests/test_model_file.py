@@ -11,6 +11,9 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
 import manyview
 from manyview import S2MVTC, AnchorSpectral, model_file
@@ -144,6 +147,42 @@ def test_plain_values_come_back(value):
     text = json.dumps(encoder.encode(value, "x"), allow_nan=False)
     back = decode(json.loads(text), encoder.arrays)
     assert type(back) is type(value) and back == value
+
+
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
+numbers = arrays(
+    st.sampled_from(["f4", "f8", "i4", "u1", "?"]), array_shapes(max_dims=3, max_side=4)
+)
+values = st.recursive(
+    plain | st.text() | numbers,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def is_same(value, back):
+    if isinstance(value, np.ndarray):
+        return value.dtype == back.dtype and value.tobytes() == back.tobytes()
+    if type(value) is not type(back):
+        return False
+    if isinstance(value, dict):
+        return value.keys() == back.keys() and all(
+            is_same(v, back[k]) for k, v in value.items()
+        )
+    if isinstance(value, (list, tuple)):
+        return len(value) == len(back) and all(map(is_same, value, back))
+    return value == back
+
+
+@given(values)
+def test_any_nest_of_values_and_arrays_comes_back(value):
+    encoder = Encoder()
+    text = json.dumps(encoder.encode(value, "x"), allow_nan=False)
+    assert is_same(value, decode(json.loads(text), encoder.arrays))
 
 
 def test_the_records_of_the_table_exist():

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from manyview.procrustes import polar
 
@@ -33,3 +36,18 @@ def test_semi_orthogonal_input_is_its_own_polar_factor():
 def test_float32_stays_float32():
     assert polar(np.ones((3, 2), np.float32)).dtype == np.float32
     assert polar(np.zeros((3, 2), np.float32)).dtype == np.float32
+
+
+@given(
+    arrays(
+        float,
+        st.tuples(st.integers(1, 6), st.integers(1, 6)),
+        elements=st.floats(-1e6, 1e6, allow_subnormal=False),
+    )
+)
+def test_any_matrix_gets_a_semi_orthogonal_factor_of_the_highest_trace(M):
+    W = polar(M)
+    gram = W.T @ W if M.shape[0] >= M.shape[1] else W @ W.T
+    np.testing.assert_allclose(gram, np.eye(min(M.shape)), atol=1e-9)
+    highest = np.linalg.svd(M)[1].sum()
+    np.testing.assert_allclose(np.sum(W * M), highest, rtol=1e-9, atol=1e-9)
