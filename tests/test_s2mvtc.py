@@ -35,11 +35,19 @@ def dense_low_pass(B, n_low):
     return np.fft.ifft(spectrum, axis=0).real
 
 
-def dense_s2mvtc(Xs, anchors, starts, *, n_low, lam, beta, growth, max_iter):
+def dense_s2mvtc(
+    Xs, anchors, starts, *, n_low, lam, beta, growth, max_iter, signs=False
+):
     """Algorithm 3 with a solve and an FFT; B_bar, and the objective per round."""
     Phis = [dense_features(X, A) for X, A in zip(Xs, anchors, strict=True)]
     Bs = [Phi @ W for Phi, W in zip(Phis, starts, strict=True)]
-    Ys, B_bar, objective = Bs, np.mean(Bs, axis=0), []
+    B_bar, objective = np.mean(Bs, axis=0) if not signs else np.hstack(Bs), []
+    if signs:
+        B_bar = np.sign(B_bar)
+        there = (B_bar**2).sum(axis=1, keepdims=True)
+        B_bar *= np.sqrt((B_bar.shape[1] - 1) / there)
+        Bs = [B_bar] * len(Xs)
+    Ys = Bs
     for t in range(max_iter):
         a = growth**t
         Us = [
@@ -89,6 +97,7 @@ def published(n_clusters=3, **changes):
         "row_norm": "zscore",
         "max_iter": 7,
         "scaling": None,
+        "start": "directions",
         "rank_tol": 0.0,
         "assign": "correlation",
         "n_components": 8,
@@ -115,8 +124,9 @@ SHAPES = [
     ("relative_lam", "beta", "growth"), [(1e-8, 0.1, 1.1), (1e-3, 1.0, 1.0)]
 )
 @pytest.mark.parametrize("block_rows", [None, 13])
+@pytest.mark.parametrize("start", ["directions", "signs"])
 def test_passes_equal_the_dense_method(
-    starts, shape, relative_lam, beta, growth, block_rows
+    starts, shape, relative_lam, beta, growth, block_rows, start
 ):
     n, widths, m, k, n_low = shape
     Xs = noise(n, widths)
@@ -126,14 +136,16 @@ def test_passes_equal_the_dense_method(
     model = published(
         anchors=anchors,
         n_components=k,
+        start=start,
         n_low=n_low,
         lam=lam,
         beta=beta,
         smoothing_growth=growth,
         block_rows=block_rows,
     ).fit(Xs)
+    setting = {"n_low": n_low, "lam": lam, "beta": beta, "growth": growth}
     expected, objective = dense_s2mvtc(
-        Xs, anchors, starts, n_low=n_low, lam=lam, beta=beta, growth=growth, max_iter=7
+        Xs, anchors, starts, max_iter=7, signs=start == "signs", **setting
     )
     error = np.linalg.norm(model.embedding_ - expected) / np.linalg.norm(expected)
     assert error <= 1e-6
@@ -189,6 +201,42 @@ def test_objective_never_rises_after_the_first_round(setting, n, missing, seed):
     objective = np.array(model.objective_)
     assert len(objective) == model.n_iter_ == 8
     assert (np.diff(objective) <= 1e-9 * np.abs(objective[0])).all()
+
+
+@pytest.mark.parametrize(("kind", "rounds"), [("graph", 1), ("graph+sequence", 7)])
+def test_an_order_is_worth_more_rounds(kind, rounds):
+    assert S2MVTC(4, smoothing=kind).n_rounds == rounds
+
+
+def test_views_share_the_columns_of_the_first_signs(three_views, starts):
+    model = S2MVTC(4, smoothing="sequence", n_components=10, random_state=0)
+    assert model.fit(three_views[0]).embedding_.shape == (300, 12)
+    assert [w.shape[1] for w in starts] == [4, 4, 4]
+
+
+def test_directions_that_are_rounding_have_no_side():
+    Xs = [x[:, :1] @ np.ones((1, 3)) for x in noise(80, (3, 2))]
+    model = S2MVTC(2, kernel="linear", smoothing="sequence", random_state=0)
+    first = model.fit(Xs, trace=np.arange(80)).trace_[0]["B_bar"]
+    assert np.count_nonzero(np.abs(first).max(axis=0) > 1e-9) == 2
+
+
+def test_eigenvectors_signs_do_not_move_a_sequence(three_views, monkeypatch):
+    views, _ = three_views
+    model = S2MVTC(4, smoothing="sequence", min_duration=5, random_state=0)
+    plain = model.fit(views).embedding_
+    make = manyview.s2mvtc.principal_start
+
+    def turned(*args, **options):
+        start = make(*args, **options)
+        flip = np.where(np.arange(start.weights[0].shape[1]) % 2, -1.0, 1.0)
+        weights = tuple(w * flip for w in start.weights)
+        return start._replace(
+            weights=weights, offsets=tuple(o * flip for o in start.offsets)
+        )
+
+    monkeypatch.setattr(manyview.s2mvtc, "principal_start", turned)
+    np.testing.assert_allclose(np.abs(model.fit(views).embedding_), np.abs(plain))
 
 
 @pytest.mark.parametrize("kind", ["sequence", None])
@@ -350,6 +398,7 @@ def test_as_published_is_the_papers_setting(name):
     assert model.scaling is None and model.smoothing_growth == 1.1
     assert model.max_iter == 7 and model.n_anchors == 1000 and model.n_components == 64
     assert model.smoothing == "sequence" and model.periodic
+    assert model.start == "directions"
     assert model.set_params(anchors="kmeans", random_state=1).anchors == "kmeans"
 
 
@@ -377,6 +426,7 @@ def test_unknown_published_data_set_is_a_sentence():
         ("beta", float("inf"), InputError),
         ("max_iter", 0, InputError),
         ("smoothing", "tensor", InputError),
+        ("start", "zeros", InputError),
         ("smoothing_growth", -1, InputError),
         ("rank_tol", -0.1, InputError),
         ("assign", "spectral", InputError),

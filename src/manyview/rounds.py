@@ -34,14 +34,22 @@ from .views import Block
 
 Matrix = np.ndarray[Any, Any]
 PRINCIPAL_ROWS = 1000
+# Below this share of the largest eigenvalue, the side of a row is rounding.
+LEAST_SIDES = 1e-6
 
 
 class Start(NamedTuple):
-    """The start of the rounds, B_v = Phi_v W_v, per view; offsets take out means."""
+    """The start of the rounds, B_v = Phi_v W_v, per view; offsets take out means.
+
+    With `signs` all views start from the same B_bar, whose columns are the signs
+    of every Phi_v W_v side by side: weak directions then say as much as strong
+    ones, and no column of one view meets an unrelated one of another.
+    """
 
     features: Features
     weights: tuple[Matrix, ...]
     offsets: tuple[Matrix, ...]
+    signs: bool = False
 
 
 class Round(NamedTuple):
@@ -107,7 +115,10 @@ class GraphStart(NamedTuple):
 
 
 class First(NamedTuple):
-    """What the first round needs: P_v, C_v if F is there, W_v if it is not."""
+    """What the first round needs: P_v, C_v if F is there, W_v if it is not.
+
+    With neither, every B_v starts from B_bar.
+    """
 
     features: Features
     products: list[Matrix]
@@ -132,17 +143,33 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
 
 
 def start_step(block: Block, state: State, small: Start) -> Result:
-    """The first B_bar: the plain mean of the views' first embeddings."""
+    """The first B_bar: the views' first embeddings' mean, or their signs."""
     kept: dict[str, Array] = {}
-    total: Array = 0.0
+    phis, firsts = [], []
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
         keep_features(kept, phi, small.features, v)
         first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
-        total = total + masked(first, block.present[:, v])
+        firsts.append(masked(first, block.present[:, v]))
+        phis.append(phi)
+    if small.signs:
+        xp = namespace(phis[0])
+        kept["B_bar"] = z_score(xp.sign(xp.concat(firsts, axis=1)), centre=False)
+        return Result(state=kept, stats=_shared_products(block, kept["B_bar"], phis))
+    total = sum(firsts[1:], start=firsts[0])
     ones = (1.0,) * block.present.shape[1]
     kept["B_bar"] = total / view_counts(block, total, ones)
     return Result(state=kept)
+
+
+def _shared_products(block: Block, B_bar: Array, phis: list[Array]) -> dict[str, Array]:
+    """P_v and column sums where every B_v is B_bar."""
+    stats: dict[str, Array] = {}
+    for v, phi in enumerate(phis):
+        B = masked(B_bar, block.present[:, v])
+        stats[f"P{v}"] = tall_product(phi, B)
+        stats[f"sum{v}"] = wide_sum(B, axis=0)
+    return stats
 
 
 def round_step(block: Block, state: State, small: Round) -> Result:
@@ -208,7 +235,9 @@ def start_from_directions(
     engine: Engine, start: Start, ridges: tuple[ridge.Ridge, ...]
 ) -> First:
     """One pass: the first B_bar; the authors' first round smooths with B_v itself."""
-    engine.run(start_step, start, title="Start")
+    total, _ = engine.run(start_step, start, title="Start")
+    if start.signs:
+        return First(start.features, _next_products(ridges, total), None, None)
     pairs = zip(ridges, start.weights, strict=True)
     products = [ridge.start_products(r, w) for r, w in pairs]
     return First(start.features, products, None, start.weights)
@@ -235,13 +264,15 @@ def run_rounds(
         used = tuple(fits)
         if t == 0 and first.weights is not None:
             used = tuple(u + a * w for u, w in zip(fits, first.weights, strict=True))
+        # The first Y_v is the unfiltered start, which may be B_bar itself.
+        from_shared = t == 0 and smooth is None and first.weights is None
         small = Round(
             features=first.features,
             fits=used,
             offsets=tuple(r.mean @ u for r, u in zip(ridges, used, strict=True)),
             smooth=None if smooth is None or not a else tuple(a * c for c in smooth),
             filtered=a if sequence is not None and t > 0 else 0.0,
-            beta=weights.beta,
+            beta=weights.beta + (a if from_shared else 0.0),
             worth=weights.worth,
             centre=weights.centre,
             keep=sequence is not None,
@@ -337,28 +368,38 @@ def principal_start(
     ridges: tuple[ridge.Ridge, ...],
     n_components: int,
     seed: int,
+    *,
+    signs: bool,
 ) -> Start:
-    """First B_v: leading principal directions of drawn rows of Phi_v."""
+    """First B_v: leading principal directions of drawn rows of Phi_v.
+
+    With `signs` the views share the `n_components` columns.
+    """
     weights = []
+    width = -(-n_components // len(ridges)) if signs else n_components
     for v, r in enumerate(ridges):
         rows = drawn.view(v)[-PRINCIPAL_ROWS:]
         phi = features(rows, kept.scalings[v], kept.kernels[v])
-        lead = principal_directions(wide(phi), n_components, seed)
+        floor = LEAST_SIDES if signs else 0.0
+        lead = principal_directions(wide(phi), width, seed, floor)
         weights.append(ridge.express(r, lead))
     offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
-    return Start(kept, tuple(weights), offsets)
+    return Start(kept, tuple(weights), offsets, signs)
 
 
-def principal_directions(rows: Array, k: int, seed: int) -> Array:
+def principal_directions(rows: Array, k: int, seed: int, floor: float = 0.0) -> Array:
     """Leading k principal directions (m, k) of the rows; 0 beyond their number.
 
-    An eigenvector's sign is arbitrary, but z-scored rows feel it. The side of a
+    Directions whose eigenvalue is below `floor` of the largest are 0 as well. An
+    eigenvector's sign is arbitrary, but z-scored rows feel it. The side of a
     random vector decides: no convention of a library, no lean to one side.
     """
     xp = namespace(rows)
     n_columns = rows.shape[1]
     away = rows - xp.mean(rows, axis=0)
-    vectors = xp.flip(eigh(away.T @ away)[1], axis=1)[:, :k]
+    values, vectors = eigh(away.T @ away)
+    vectors = vectors * (values >= floor * values[-1])
+    vectors = xp.flip(vectors, axis=1)[:, :k]
     side = like(np.random.default_rng(seed).standard_normal(n_columns), rows) @ vectors
     vectors = xp.where(side < 0, -vectors, vectors)
     blank = like(np.zeros((n_columns, max(k - n_columns, 0))), vectors)

@@ -136,6 +136,9 @@ class S2MVTC(ReplayClusterer):
         components and other features apart by shares that no rescaling changes.
     n_components : int
         Width of the embedding where it does not start from the graph.
+    start : {"signs", "directions"}
+        Without the graph: the signs of the views' leading principal directions side
+        by side, or the mean of these directions themselves, as published.
     n_graph_anchors : int
         Anchors of the graph over all views and draws together, at most.
     n_neighbors : int
@@ -150,7 +153,7 @@ class S2MVTC(ReplayClusterer):
     beta : float, optional
         Weight of the consensus; default 0.1 with the graph alone, 1 otherwise.
     max_iter : int, optional
-        Number of rounds; default 1 from the graph, 7 as in the paper otherwise.
+        Number of rounds; default 1 with the graph alone, 7 as in the paper otherwise.
     smoothing : {"graph", "sequence", "graph+sequence", None}
     smoothing_weight : float, optional
         The weight a of the smoothing in the first round; default as for beta.
@@ -220,6 +223,7 @@ class S2MVTC(ReplayClusterer):
         kernel: str = "rbf",
         scaling: Any = "auto",
         n_components: int = 64,
+        start: str = "signs",
         n_graph_anchors: int = 4096,
         n_neighbors: int = 5,
         n_low: int = 16,
@@ -251,6 +255,7 @@ class S2MVTC(ReplayClusterer):
         self.kernel = kernel
         self.scaling = scaling
         self.n_components = n_components
+        self.start = start
         self.n_graph_anchors = n_graph_anchors
         self.n_neighbors = n_neighbors
         self.n_low = n_low
@@ -289,6 +294,7 @@ class S2MVTC(ReplayClusterer):
             n_clusters,
             anchors="random",
             scaling=None,
+            start="directions",
             n_low=n_low,
             lam=lam,
             beta=beta,
@@ -424,7 +430,10 @@ class S2MVTC(ReplayClusterer):
             first = start_from_graph(engine, start, ridges)
             found = self._first_partition(engine, drawn, seeds[2])
             return Setup(anchors, ridges, spectrum, start, first, found)
-        lead = principal_start(drawn, kept, ridges, self.n_components, seeds[1])
+        signs = self.start == "signs"
+        lead = principal_start(
+            drawn, kept, ridges, self.n_components, seeds[1], signs=signs
+        )
         first = start_from_directions(engine, lead, ridges)
         return Setup(anchors, ridges, None, lead, first, None)
 
@@ -496,7 +505,7 @@ class S2MVTC(ReplayClusterer):
         """The rounds a fit runs: `max_iter`, or the default of the smoothing."""
         if self.max_iter is not None:
             return self.max_iter
-        return GRAPH_ROUNDS if self._uses_graph() else PAPER_ROUNDS
+        return GRAPH_ROUNDS if self.smoothing == "graph" else PAPER_ROUNDS
 
     def _uses_order(self) -> bool:
         return self.smoothing in ("sequence", "graph+sequence")
@@ -573,6 +582,7 @@ class S2MVTC(ReplayClusterer):
         check_choice(self.smoothing, "smoothing", kinds)
         check_choice(self.row_norm, "row_norm", ("unit", "zscore"))
         check_choice(self.assign, "assign", ("kmeans", "correlation"))
+        check_choice(self.start, "start", ("signs", "directions"))
         check_choice(self.scaling, "scaling", SCALINGS)
         if isinstance(self.anchors, str):
             check_choice(self.anchors, "anchors", ("kmeans", "random"))
