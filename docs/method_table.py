@@ -74,7 +74,7 @@ def method_table() -> Table:
         caption="Every method of the package",
         columns=[
             *("method", "rows beyond memory", "order of the rows", "missing views"),
-            *("new rows", "chooses k", "same labels for any seed"),
+            *("new rows", "chooses k", "deterministic"),
             *("CCV: ACC", "CCV: CPU s", "CCV: peak MB"),
             *(("all sets: ACC", "all sets: CPU s") if figures else ()),
         ],

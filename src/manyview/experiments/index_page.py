@@ -11,6 +11,8 @@ from urllib.parse import quote
 from ..report.style import page
 from .table import BEST, SECOND, Cell, Table, write_text
 
+MANY_COLUMNS = 8
+
 
 class Section(NamedTuple):
     """A part of the page: figures by the stem of their files, with their titles."""
@@ -62,9 +64,13 @@ def _table(table: Table) -> str:
         f'<a href="tables/{quote(table.name)}.{ending}">{kind}</a>'
         for ending, kind in (("md", "Markdown"), ("tex", "LaTeX"), ("csv", "CSV"))
     )
+    # Outside the table, or it would scroll away with the columns.
+    name = f"caption-{quote(table.name)}"
+    dense = ' class="dense"' if len(table.columns) > MANY_COLUMNS else ""
     return (
-        f'<div class="wide" tabindex="0"><table><caption>{escape(table.caption)}'
-        f"</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>"
+        f'<p class="caption" id="{name}">{escape(table.caption)}</p>\n'
+        f'<div class="wide" tabindex="0"><table{dense} aria-labelledby="{name}">\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>"
         f'</table></div>\n{notes}<p class="note">This table as {links}.</p>'
     )
 
@@ -85,7 +91,7 @@ def _cell(cell: Cell) -> str:
 def _figure(stem: str, title: str) -> str:
     link = f"figures/{quote(stem)}"
     return (
-        f'<figure><img src="{link}.png" alt="{escape(title)}">'
+        f'<figure><a href="{link}.png"><img src="{link}.png" alt="{escape(title)}"></a>'
         f'<figcaption class="note">This figure as <a href="{link}.png">PNG</a>, '
         f'<a href="{link}.svg">SVG</a>.</figcaption></figure>'
     )
