@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from manyview.experiments.report import Report
+from manyview.experiments.table import Table
 from manyview.report.style import page
 from manyview.report.subject import Subject
 from manyview.report.writing import plotly_script, render
@@ -226,6 +228,22 @@ def test_nothing_overflows(width, browser, evil_page) -> None:
         " !el.closest('.wide, .chips, svg'); }).map((el) => el.outerHTML.slice(0, 99))"
     )
     assert outside == []
+
+
+def test_the_page_of_an_experiment_fits_a_phone(browser, tmp_path) -> None:
+    table = Table("wide", "A caption " * 12, [f"column {i}" for i in range(14)])
+    for i in range(3):
+        table.add(*(f"{i}.{j} ± 0.001" for j in range(14)))
+    report = Report(tmp_path, "Results: data", "Intro")
+    report.add("Results", "Lead", [table])
+    browser.open(report.page, 390, 844)
+    assert browser.complaints() == [] and browser.requests() == []
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    caption = "document.querySelector('.caption').getBoundingClientRect()"
+    assert browser.run(f"{caption}.right") <= 390
+    browser.run("document.querySelectorAll('.sort')[1].click()")
+    first = "document.querySelector('tbody tr').cells[1].textContent"
+    assert browser.run(first) == "2.1 ± 0.001"
 
 
 def test_print_is_light_and_whole(browser, evil_page) -> None:
