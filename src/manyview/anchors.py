@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import is_torch_array
 from sklearn.cluster import KMeans
 
 from ._xp import (
@@ -37,6 +38,7 @@ Matrix = np.ndarray[Any, Any]
 ROWS_PER_ANCHOR = 20
 KMEANS_STEPS = 10
 LARGE_SEARCH = 5e8
+LARGE_SEARCH_ON_DEVICE = 2e7
 LARGE_ROWS_PER_ANCHOR = 10
 LARGE_STEPS = 4
 MOST_SPREAD = 200
@@ -105,7 +107,7 @@ def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Array:
     if n_anchors >= rows.shape[0]:
         return dense(rows)
     work = rows.shape[0] * n_anchors * rows.shape[1]
-    if work > LARGE_SEARCH:
+    if work > (LARGE_SEARCH_ON_DEVICE if is_torch_array(rows) else LARGE_SEARCH):
         search_by = sparse_lloyd if sp.issparse(rows) else lloyd
         return search_by(rows[: LARGE_ROWS_PER_ANCHOR * n_anchors], n_anchors, seed)
     rows = rows if sp.issparse(rows) else to_host(rows)
@@ -133,7 +135,7 @@ def lloyd(rows: Array, n_anchors: int, seed: int) -> Array:
     start = np.random.default_rng(seed).permutation(rows.shape[0])[:n_anchors]
     centres = rows[like(start, rows)]
     ones = xp.ones_like(rows[:, :1])
-    for _ in range(LARGE_STEPS):
+    for _ in range(KMEANS_STEPS if is_torch_array(rows) else LARGE_STEPS):
         score = rows @ (-2.0 * centres.T)
         score += row_norms(centres)
         nearest = xp.argmin(score, axis=1)

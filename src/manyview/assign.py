@@ -8,12 +8,10 @@ is the largest correlation; one start, ten steps.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from ._xp import (
     Array,
@@ -27,6 +25,7 @@ from ._xp import (
 )
 from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .engine import Engine, Result, State
+from .quiet_kmeans import quiet_fit
 from .scaling import cast
 from .views import Block
 
@@ -221,10 +220,7 @@ def _search(
     sample: Matrix, n_clusters: int, n_init: int, seed: int, start: Any = "k-means++"
 ) -> KMeans:
     search = KMeans(n_clusters, init=start, n_init=n_init, random_state=seed)
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters is valid data.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return search.fit(sample)
+    return quiet_fit(search, sample)
 
 
 def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:
