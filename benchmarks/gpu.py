@@ -290,15 +290,35 @@ def attempt(parts: dict[str, Any], name: str, work: Callable[[], Any]) -> None:
 
 def publish(content: dict[str, Any]) -> None:
     """The table of the documentation page."""
-    keys = ("data", "method", "rows", "seconds", "share of the matrix ceiling", "ari")
-    rows = [
-        {k: r.get(k) for k in keys}
-        for part in ("youtube", "million", "host")
-        for r in (content[part] if isinstance(content[part], list) else [content[part]])
-        if "error" not in r
-    ]
-    rates = {k: f"{v:.3g}" for k, v in content["ceilings"].items()}
-    text = [figures.describe(content["machine"]), content["device"], str(rates)]
+    rows = []
+    for part in ("youtube", "million", "host"):
+        found = content[part] if isinstance(content[part], list) else [content[part]]
+        for r in found:
+            if "error" not in r:
+                rows.append(
+                    {
+                        "data": r["data"],
+                        "method": r["method"],
+                        "rows": r["rows"],
+                        "seconds": r["seconds"],
+                        "between the passes, s": r["stages"]["between passes"],
+                        "share of the matrix ceiling": r.get(
+                            "share of the matrix ceiling"
+                        ),
+                        "ARI with the truth": r["ari"],
+                    }
+                )
+    rates = content["ceilings"]
+    ceilings = (
+        f"{content['device']}; measured in the same run: copies "
+        f"{rates['copy_bytes'] / 1e12:.2f} TB/s, float32 products "
+        f"{rates['fp32_flops'] / 1e12:.0f} TF/s (of the rounds' shapes "
+        f"{rates['fit_flops'] / 1e12:.0f}), float64 products "
+        f"{rates['fp64_flops'] / 1e12:.0f} TF/s"
+    )
+    if "pinned_bytes" in rates:
+        ceilings += f", from pinned memory {rates['pinned_bytes'] / 1e9:.0f} GB/s"
+    text = [figures.describe(content["machine"]), ceilings + "."]
     figures.fill("gpu", "\n\n".join([*text, figures.table(rows)]))
 
 
