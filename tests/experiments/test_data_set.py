@@ -57,7 +57,7 @@ def test_row_orders():
 
 
 def test_impossible_orders_are_refused():
-    with pytest.raises(InputError, match="without labels"):
+    with pytest.raises(InputError, match="needs labels"):
         row_order("sorted", None, 4, 0)
     with pytest.raises(InputError, match="choose one of file, sorted, shuffled"):
         row_order("upside down", None, 4, 0)
