@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     seeds: int = 10
     seeds_when_large: int = 3
     range_seeds: int = 5
-    durations: tuple[int, ...] = (5, 10, 20, 40, 80)
+    durations: tuple[int, ...] = (10, 20, 40)
 
     def seeds_of(self, name: str) -> range:
         """Ten, or three for large data."""

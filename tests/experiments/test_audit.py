@@ -5,7 +5,7 @@ from manyview import audit_order
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
 from manyview.errors import InputError
-from manyview.experiments.audit import alike_beyond_chance
+from manyview.experiments.audit import MIN_DURATION, SMOOTHING, alike_beyond_chance
 from manyview.s2mvtc import S2MVTC
 
 
@@ -88,3 +88,32 @@ def test_it_is_drawn(sorted_weak, tmp_path):
     paths = found.plot(tmp_path / "audit")
     assert [p.name for p in paths] == ["audit.png", "audit.svg"]
     assert "400 rows" in found.figure().get_suptitle()
+
+
+def known_classes(load_npz, name):
+    views, labels = load_npz(name)
+    return views, len(np.unique(labels)), labels
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "trusted"),
+    [("ProteinFold", False), ("Handwritten", False), ("IndianPines", True)],
+)
+def test_sorted_files_are_not_trusted_and_real_sequences_are(load_npz, name, trusted):
+    views, n_clusters, labels = known_classes(load_npz, name)
+    model = S2MVTC(smoothing=SMOOTHING, min_duration=MIN_DURATION)
+    found = audit_order(views, n_clusters, labels, estimator=model)
+    assert found.trustworthy is trusted
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_ccv_without_labels_tells_the_published_method_from_the_default(load_npz):
+    views, n_clusters, _ = known_classes(load_npz, "CCV")
+    published = S2MVTC.as_published("CCV")
+    assert audit_order(views, n_clusters, estimator=published).dependence == "strong"
+    found = audit_order(views, n_clusters, estimator=S2MVTC())
+    assert found.dependence == "almost none"
+    assert found.trustworthy is None

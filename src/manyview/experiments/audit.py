@@ -35,7 +35,7 @@ LOW_AGREEMENT, HIGH_AGREEMENT = 0.5, 0.9
 # Neighbours in a shuffled file that share a cluster, beyond chance.
 MANY_ALIKE, FEW_ALIKE = 0.25, 0.05
 MOST_NOISE_FEATURES = 256
-SMOOTHING, MIN_DURATION = "graph+sequence", 10
+SMOOTHING, MIN_DURATION = "sequence", 20
 
 IN_WORDS = {
     "strong": "depends strongly on",
@@ -109,7 +109,7 @@ def audit_order(
     labels : array (n_samples,), optional
         Known classes; default those of the views. They are only scored with.
     estimator : estimator of this package, optional
-        What to audit; default S2MVTC smoothing along the rows (runs of ten), beside
+        What to audit; default S2MVTC smoothing along the rows (runs of twenty), beside
         the order-free S2MVTC.
     order, groups : array (n_samples,), optional
         Key that orders the rows, and the recording of every row.
