@@ -61,14 +61,20 @@ lock: $(STAMPS)/full
 reliability: $(STAMPS)/full
 	$(BIN)/python -m reliability
 
-reliability-full: $(STAMPS)/full $(STAMPS)/mutmut
+reliability-full: $(STAMPS)/full
 	$(BIN)/python -m reliability --full
+	$(MAKE) mutants
 
 coverage: $(STAMPS)/full
 	$(BIN)/python -m reliability coverage
 
-mutants: $(STAMPS)/full $(STAMPS)/mutmut
-	$(BIN)/python -m reliability mutants
+# In an environment of its own: mutmut does not know the newest pytest.
+mutants:
+	rm -rf .venv-mutants && $(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python -m pip --quiet install --upgrade 'pip>=25.1'
+	.venv-mutants/bin/python -m pip --quiet install \
+		--editable . --group test --group mutants
+	$(ONE_THREAD) .venv-mutants/bin/python -m reliability mutants
 
 dist: $(STAMPS)/dist
 	rm -rf dist
@@ -113,7 +119,3 @@ $(STAMPS)/full: pyproject.toml $(LOCK) $(STAMPS)/pip
 		echo 'torch could not be installed: tests that need it will be skipped'
 	$(call install,--editable '$(EXTRAS)' --group test --group lint --group docs)
 	touch $@ $(STAMPS)/demo $(STAMPS)/dist
-
-$(STAMPS)/mutmut: $(STAMPS)/full
-	$(PIP) install $(if $(LOCK),--constraint $(LOCK)) --group mutants
-	touch $@

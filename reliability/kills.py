@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from .record import Part, timed
 from .subjects import Broken, Convert, Found, Subject, all_subjects, leftovers, lost
 from .warm import Warm, children_of, is_alive
 
-LONGEST = 300.0  # seconds a command may take before it counts as hanging
+LONGEST = 1800.0  # seconds a command may take before it counts as hanging
 ORPHAN_SECONDS = 20.0
 
 
@@ -190,20 +190,31 @@ def _count_changes(story: Story) -> int:
 
 
 def measure(
-    n_kills: int, n_changes: int, *, seconds: float = np.inf, seed: int = 0
+    n_kills: int,
+    n_changes: int,
+    *,
+    commands: tuple[str, ...] = ("fit", "convert", "compare"),
+    seconds: float = np.inf,
+    after: Callable[[Part], object] = lambda part: None,
+    seed: int = 0,
 ) -> Part:
     """`n_kills` of every command in all, and up to `n_changes` changes of files.
 
-    A command gets no new kills after so many seconds; the table says how many it got.
+    A command gets no new kills after so many seconds; the table says how many it
+    got. `after` is called with what there is so far at the end of every command.
     """
     part = Part("kills")
     rng = np.random.default_rng(seed)
-    with timed(part), tempfile.TemporaryDirectory() as name, Warm() as warm:
-        subjects = all_subjects(Path(name))
+    with (
+        timed(part),
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
+        Warm() as warm,
+    ):
+        everything = all_subjects(Path(name))
+        subjects = [s for s in everything if s.name.startswith(commands)]
         n_converts = sum(isinstance(s, Convert) for s in subjects)
         for number, subject in enumerate(subjects):
-            parts = n_converts if isinstance(subject, Convert) else 1
-            share = -(-n_kills // parts)
+            share = -(-n_kills // (n_converts if isinstance(subject, Convert) else 1))
             story = Story(subject, warm, Path(name) / f"r{number}")
             story.undisturbed()
             at_random(story, share, rng, seconds)
@@ -214,4 +225,5 @@ def measure(
                 at_every_change(story, n_changes, seconds)
                 part.rows.append(story.row("before a change of a file"))
                 part.losses += story.losses
+            after(part)
     return part

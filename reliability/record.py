@@ -47,13 +47,13 @@ class Part:
 def timed(part: Part) -> Iterator[Part]:
     """Note the date, the machine and how long the part took."""
     start = time.monotonic()
-    yield part
-    part.seconds = round(time.monotonic() - start, 1)
     part.machine = {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "python": platform.python_version(),
         **{name: version(name) for name in LIBRARIES},
     }
+    yield part
+    part.seconds = round(time.monotonic() - start, 1)
 
 
 def save(part: Part, folder: Path = FOLDER) -> Path:

@@ -14,7 +14,7 @@ from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
 from .record import ROOT
 
 LOCK = ROOT / "requirements-ci.txt"
-SECONDS = 120
+SECONDS = 60
 FREE = re.compile(
     r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|HPND|zlib|"
     r"Unlicense|CC0|0BSD|Zope|Historical Permission)",
