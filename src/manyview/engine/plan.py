@@ -21,7 +21,7 @@ from ..datasets.limits import parse_size, physical_memory
 from ..errors import InputError, InputTypeError, ResourceError
 
 # The driver's own matrices: Grams of features and of a few thousand anchors.
-DRIVER = 350 * 10**6
+DRIVER = 400 * 10**6
 READ_RATE = 8e8
 LEAST_LIMIT = 500 * 10**6
 MOST_SHARE = 0.5  # of the machine's memory, where no limit is given
