@@ -20,7 +20,7 @@ from .subjects import Broken, Convert, Found, Subject, all_subjects, leftovers, 
 from .warm import Warm, children_of, is_alive
 
 LONGEST = 1800.0  # seconds a command may take before it counts as hanging
-ORPHAN_SECONDS = 20.0
+ORPHAN_SECONDS = 300.0  # a helper may still be importing
 
 
 @dataclass
@@ -81,9 +81,9 @@ class Story:
     def judge(self, work: Path, code: int | None) -> None:
         """The end of a story: the result of an undisturbed run, and nothing else."""
         self.n_finished += 1
-        name = self.subject.name
-        if code != 0:
-            said = self.said(work)
+        name, refusal = self.subject.name, self.subject.refusal
+        said = self.said(work)
+        if code != 0 and not (code == 2 and refusal and refusal in said):
             self.losses.append(f"{name}: ended with {code} after restarts: {said}")
             return
         try:

@@ -30,9 +30,14 @@ class Broken(Exception):
 
 
 class Subject(Protocol):
-    """One command under test; `work` is a folder for one story of kills."""
+    """One command under test; `work` is a folder for one story of kills.
+
+    Killed at its very end, a command has done its work; started again it may refuse
+    to do it twice, in the words of `refusal`.
+    """
 
     name: str
+    refusal: str
 
     def begin(self, work: Path) -> None:
         """Put in place what has to be there before the command starts."""
@@ -74,7 +79,7 @@ def toy(n_samples: int, n_features: tuple[int, ...]) -> tuple[list[Any], Any]:
 class Fit:
     """``manyview fit --checkpoint``: rounds, clustering, the run's folder."""
 
-    name = "fit --checkpoint"
+    name, refusal = "fit --checkpoint", "holds an earlier run already"
 
     def __init__(self, folder: Path) -> None:
         views, _ = toy(1500, (20, 30, 10))
@@ -122,7 +127,7 @@ class Fit:
 class Compare:
     """``manyview compare``: records appended one by one, labels beside them."""
 
-    name = "compare"
+    name, refusal = "compare", ""
 
     def __init__(self, folder: Path) -> None:
         views, labels = toy(300, (5, 8))
@@ -165,6 +170,7 @@ class Convert:
     """``manyview convert``: a folder that appears whole, or replaces another."""
 
     def __init__(self, folder: Path, *, streams: bool, replaces: bool) -> None:
+        self.refusal = "exists already"
         self.name = "convert, " + ", ".join(
             ["streamed" if streams else "in one process"]
             + (["over an older folder"] if replaces else [])

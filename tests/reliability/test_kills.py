@@ -67,6 +67,25 @@ def test_what_is_lost_is_seen():
     assert lost({"a": "x"}, {"a": "y"}) == ["a was finished and has changed"]
 
 
+def test_a_command_killed_at_its_very_end_may_refuse_to_do_its_work_twice(tmp_path):
+    class Done:
+        name, refusal = "convert", "exists already"
+
+        def result(self, work):
+            return {"rows": b"all"}
+
+    for said, code, n_losses in (
+        ("Error: it exists already.", 2, 0),
+        ("Error: no room.", 2, 1),
+        ("", -11, 1),
+    ):
+        story = Story(Done(), None, tmp_path, {"rows": b"all"})
+        (tmp_path / "work").mkdir(exist_ok=True)
+        (tmp_path / "work.log").write_text(said)
+        story.judge(tmp_path / "work", code)
+        assert len(story.losses) == n_losses
+
+
 def test_a_half_written_file_is_seen(tmp_path):
     fit = Fit(tmp_path)
     (tmp_path / "saved").mkdir()
