@@ -84,6 +84,22 @@ def test_an_old_folder_set_aside_by_a_killed_process_returns(tmp_path, dead):
     assert (target / "file").read_text() == "old"
 
 
+def test_an_old_folder_that_is_half_removed_does_not_return(
+    tmp_path, dead, monkeypatch
+):
+    target = tmp_path / "out"
+    write(whole_folder, target, "old")
+    monkeypatch.setattr(whole.os, "getpid", lambda: dead)
+    monkeypatch.setattr(whole.shutil, "rmtree", lambda path, **options: None)
+    write(whole_folder, target, "new")
+    monkeypatch.undo()
+    (target / "file").unlink()
+    target.rmdir()
+    write(whole_folder, target, "newest")
+    assert (target / "file").read_text() == "newest"
+    assert list(tmp_path.iterdir()) == [target]
+
+
 def test_processes_of_others_count_as_alive(monkeypatch):
     def denied(pid, signal):
         raise PermissionError

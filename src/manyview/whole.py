@@ -83,6 +83,8 @@ def _put_in_place(folder: Path, target: Path) -> None:
     aside.mkdir()
     target.rename(aside / target.name)
     folder.rename(target)
+    # Half removed it must not come back, so it loses its name first.
+    (aside / target.name).rename(aside / "replaced")
     shutil.rmtree(aside, ignore_errors=True)
 
 
