@@ -216,8 +216,9 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
     through TF32 unchanged, so only this product may use it.
     """
     if not (is_torch_array(weights) and weights.device.type == "cuda"):
-        z = csr(columns, weights, n_columns)
-        return like((z.T @ z).toarray().astype(np.float64), weights)
+        # Sums in float32 would hang on the order of the rows.
+        z = csr(columns, wide(weights), n_columns)
+        return like((z.T @ z).toarray(), weights)
     import torch
 
     total = weights.new_zeros((n_columns, n_columns), dtype=torch.float64)

@@ -27,6 +27,7 @@ from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .engine import Engine, Result, State
 from .quiet_kmeans import quiet_fit
 from .scaling import cast
+from .starts import spread_rows
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -35,6 +36,7 @@ LABELS = "labels"
 KMEANS_SAMPLE = 8192
 # The sample has settled the starts; full passes only polish them.
 MOST_PASSES = 20
+SAME = 1e-5
 
 
 class Centres(NamedTuple):
@@ -179,9 +181,7 @@ def kmeans(
         if first is None:
             search = _search(some, n_clusters, n_init, seed)
         else:
-            search = _search(
-                some, n_clusters, 1, seed, centroids(some, first, n_clusters)
-            )
+            search = _refine(some, centroids(some, first, n_clusters))
         found = euclidean(search.cluster_centers_), np.inf, 0
     centres, last, done = found
     for step in range(done, max_iter):
@@ -216,11 +216,20 @@ def _sample(engine: Engine, rows: Matrix) -> Matrix:
     return pick(engine, FIELD, rows[:KMEANS_SAMPLE]).astype(np.float64)
 
 
-def _search(
-    sample: Matrix, n_clusters: int, n_init: int, seed: int, start: Any = "k-means++"
-) -> KMeans:
-    search = KMeans(n_clusters, init=start, n_init=n_init, random_state=seed)
-    return quiet_fit(search, sample)
+def _search(sample: Matrix, n_clusters: int, n_init: int, seed: int) -> KMeans:
+    """The best of `n_init` runs; a later one must be better by more than rounding."""
+    rng = np.random.default_rng(seed)
+    best = _refine(sample, sample[spread_rows(sample, n_clusters, rng)])
+    for _ in range(n_init - 1):
+        found = _refine(sample, sample[spread_rows(sample, n_clusters, rng)])
+        if found.inertia_ < (1.0 - SAME) * best.inertia_:
+            best = found
+    return best
+
+
+def _refine(sample: Matrix, centres: Matrix) -> KMeans:
+    """One run of k-means on the sample, from these centres."""
+    return quiet_fit(KMeans(len(centres), init=centres, n_init=1, tol=0.0), sample)
 
 
 def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:

@@ -136,7 +136,9 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
         phi = block_features(block, state, small.features, v)
         keep_features(kept, phi, small.features, v)
         B = masked(kept["B_bar"], block.present[:, v])
-        stats[f"P{v}"] = tall_product(phi, B)
+        # In float64: the ridge fit of the first round blows up the rounding of sums
+        # over rows, and shuffled rows would end in other clusters.
+        stats[f"P{v}"] = tall_product(wide(phi), wide(B))
         stats[f"sum{v}"] = wide_sum(B, axis=0)
         stats[f"C{v}"] = tall_product(F, B)
     return Result(state=kept, stats=stats)
