@@ -25,6 +25,7 @@ from ._xp import Array, like, namespace, to_host, wide
 from .engine import Engine, Result, State
 from .errors import InputError, OrderWarning
 from .scaling import cast
+from .view_input import check_per_row
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -95,16 +96,10 @@ def make_sequence(
 
 
 def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
-    if key is None:
-        return None
-    values = np.asarray(key)
-    if values.shape != (n_samples,):
-        raise InputError(
-            f"{name} must have one entry per row ({n_samples}); its shape is "
-            f"{values.shape}."
-        )
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InputError(f"{name} holds NaN or infinity. Give every row a value.")
+    values: Matrix | None = check_per_row(key, n_samples, name)
+    if values is not None and values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            raise InputError(f"{name} holds NaN or infinity. Give every row a value.")
     return values
 
 

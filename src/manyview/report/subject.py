@@ -17,6 +17,7 @@ from ..assign import euclidean, nearest_two
 from ..errors import FileError, InputError
 from ..model_file import load
 from ..run_files import MODEL, plain, read_meta, versions
+from ..view_input import check_per_row
 from ..views import Views
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def of_model(
     given = model._again(views)
     labels = to_host(model.labels_).astype(np.intp)
     _check_rows(given, labels)
-    known = _check_known(given.labels if known is None else known, len(labels))
+    known = given.labels if known is None else known
+    known = check_per_row(known, len(labels), "labels")
     embedding = getattr(model, "embedding_", None)
     embedding = None if embedding is None else to_host(embedding)
     settings = plain(model.get_params())
@@ -156,7 +158,9 @@ def of_run(
         labels=labels,
         embedding=embedding,
         views=views,
-        known=None if views is None else _check_known(views.labels, len(labels)),
+        known=None
+        if views is None
+        else check_per_row(views.labels, len(labels), "labels"),
         row_names=_names_of_run(place, len(labels)),
         certainty=_certainty_of(model, embedding, labels),
         influence=_influence_of(model, views, labels),
@@ -251,18 +255,6 @@ def _check_rows(views: Views, labels: Matrix) -> None:
             f"The clusters are of {len(labels)} rows; {len(views)} were given. Give "
             "the views that were clustered."
         )
-
-
-def _check_known(known: Any, n_samples: int) -> Matrix | None:
-    if known is None:
-        return None
-    array = np.asarray(known)
-    if array.shape != (n_samples,):
-        raise InputError(
-            f"labels must have one entry per row ({n_samples}); their shape is "
-            f"{array.shape}."
-        )
-    return array
 
 
 def _read(path: Path) -> Matrix:
