@@ -6,20 +6,27 @@ Exit code 1 if a promise was not kept.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 
 from . import coverage, faults, fuzz, kills, load, mutants, numbers, page, record
 from .record import Part
 
 # With scaled counts, and with those that the page calls full.
-PARTS: dict[str, tuple[Callable[[], Part], Callable[[], Part]]] = {
-    "kills": (lambda: kills.measure(10, 5), lambda: kills.measure(100, 20)),
-    "faults": (lambda: faults.measure(5), lambda: faults.measure(20)),
-    "fuzz": (lambda: fuzz.measure(1000), lambda: fuzz.measure(20_000)),
-    "numbers": (lambda: numbers.measure(10), lambda: numbers.measure(50)),
-    "load": (lambda: load.measure(400), lambda: load.measure(2000)),
-    "coverage": (coverage.measure, coverage.measure),
-    "mutants": (mutants.measure, mutants.measure),
+PARTS: dict[str, tuple[Callable[[float], Part], Callable[[float], Part]]] = {
+    "kills": (
+        lambda seconds: kills.measure(10, 5, seconds=seconds),
+        lambda seconds: kills.measure(100, 20, seconds=seconds),
+    ),
+    "faults": (lambda _: faults.measure(5), lambda _: faults.measure(20)),
+    "fuzz": (
+        lambda seconds: fuzz.measure(1000, seconds),
+        lambda seconds: fuzz.measure(20_000, seconds),
+    ),
+    "numbers": (lambda _: numbers.measure(10), lambda _: numbers.measure(50)),
+    "load": (lambda _: load.measure(400), lambda _: load.measure(2000)),
+    "coverage": (lambda _: coverage.measure(), lambda _: coverage.measure()),
+    "mutants": (lambda _: mutants.measure(), lambda _: mutants.measure()),
 }
 ONLY_FULL = ("coverage", "mutants")  # the latter from an environment of its own
 
@@ -28,6 +35,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m reliability")
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS, "page"])
     parser.add_argument("--full", action="store_true", help="the full counts")
+    limit = "stop kills and damaged files, each, after so many minutes"
+    parser.add_argument("--minutes", type=float, default=math.inf, help=limit)
     asked = parser.parse_args()
     wanted = asked.parts or [
         p for p in PARTS if p not in ONLY_FULL or (asked.full and p == "coverage")
@@ -36,8 +45,10 @@ def main() -> int:
     for name in wanted:
         if name == "page":
             continue
-        part = PARTS[name][asked.full]()
-        part.full = asked.full or name in ONLY_FULL
+        part = PARTS[name][asked.full](60 * asked.minutes)
+        part.full = (asked.full or name in ONLY_FULL) and not part.short
+        if part.short:
+            part.notes.append(f"Stopped after {asked.minutes:g} minutes.")
         record.save(part)
         page.write()
         n_lost += len(part.losses)

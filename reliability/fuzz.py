@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from .record import Part, timed
 
 SHORTEST = 20  # characters of a sentence
 TIME_LIMIT = 60.0
+AT_A_TIME = 100  # files of one format before the next has its turn
 
 
 def mutate(content: bytes, rng: np.random.Generator) -> bytes:
@@ -34,31 +37,47 @@ def mutate(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(data)
 
 
-def damage(name: str, folder: Path, sandbox: Sandbox, n_files: int) -> dict[str, Any]:
-    """Try damaged files of one format; counts, and every broken promise in words."""
-    target = make(name, folder, sandbox)
-    assert target.is_sound(target.read())
-    rng = np.random.default_rng(sum(map(ord, name)))
-    n_deaths, n_refused = sandbox.n_deaths, 0
-    losses: list[str] = []
-    for _ in range(n_files):
-        path = target.files[rng.integers(len(target.files))]
+class Damage:
+    """Damaged files of one format: counts, and every broken promise in words."""
+
+    def __init__(self, name: str, folder: Path, sandbox: Sandbox) -> None:
+        self.name = name
+        self.target = make(name, folder, sandbox)
+        assert self.target.is_sound(self.target.read())
+        self.n_files = self.n_refused = self.n_deaths = 0
+        self.losses: list[str] = []
+        self._sandbox = sandbox
+        self._rng = np.random.default_rng(sum(map(ord, name)))
+
+    def more(self, n_files: int) -> None:
+        """Try so many more files."""
+        before = self._sandbox.n_deaths
+        for _ in range(n_files):
+            self._one()
+        self.n_files += n_files
+        self.n_deaths += self._sandbox.n_deaths - before
+
+    def _one(self) -> None:
+        files = self.target.files
+        path = files[self._rng.integers(len(files))]
         original = path.read_bytes()
-        changed = mutate(original, rng) if original else b"?"
-        path.write_bytes(changed)
-        said = _try(target, losses, f"{name}, {path.name}")
-        n_refused += said is not None
+        path.write_bytes(mutate(original, self._rng) if original else b"?")
+        said = _try(self.target, self.losses, f"{self.name}, {path.name}")
+        self.n_refused += said is not None
         # A new file in its place: rows mapped from the damaged one stay readable.
         path.unlink()
         path.write_bytes(original)
-    return {
-        "format": name,
-        "damaged files": n_files,
-        "refused": n_refused,
-        "loaded and sound": n_files - n_refused - len(losses),
-        "parser crashes held off": sandbox.n_deaths - n_deaths,
-        "losses": losses,
-    }
+
+    def row(self) -> dict[str, Any]:
+        """A line of the table."""
+        return {
+            "format": self.name,
+            "damaged files": self.n_files,
+            "refused": self.n_refused,
+            "loaded and sound": self.n_files - self.n_refused - len(self.losses),
+            "parser crashes held off": self.n_deaths,
+            "losses": len(self.losses),
+        }
 
 
 def _try(target: Target, losses: list[str], what: str) -> str | None:
@@ -79,8 +98,8 @@ def _try(target: Target, losses: list[str], what: str) -> str | None:
     return None
 
 
-def measure(n_files: int) -> Part:
-    """`n_files` damaged files of every format."""
+def measure(n_files: int, seconds: float = math.inf) -> Part:
+    """`n_files` damaged files of every format, or as many as the time allows."""
     part = Part("fuzz")
     with (
         timed(part),
@@ -89,10 +108,17 @@ def measure(n_files: int) -> Part:
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
+        formats = []
         for kind in FORMATS:
             folder = Path(name) / kind
             folder.mkdir()
-            row = damage(kind, folder, sandbox, n_files)
-            part.losses += row["losses"]
-            part.rows.append(row | {"losses": len(row["losses"])})
+            formats.append(Damage(kind, folder, sandbox))
+        end = time.monotonic() + seconds
+        while formats[0].n_files < n_files and time.monotonic() < end:
+            for damage in formats:
+                damage.more(min(AT_A_TIME, n_files - damage.n_files))
+        part.short = formats[0].n_files < n_files
+        for damage in formats:
+            part.losses += damage.losses
+            part.rows.append(damage.row())
     return part

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,18 +148,18 @@ def _kill(story: Story) -> int | None:
     return None
 
 
-def at_every_change(story: Story, most: int, seconds: float = np.inf) -> None:
+def at_every_change(story: Story, most: int, seconds: float = np.inf) -> bool:
     """Kill just before the 1st, 2nd, … change of a file, each in a fresh folder.
 
     Where there are more than `most` changes, evenly spread ones are taken; after so
-    many seconds no more are.
+    many seconds no more are. Were all of them taken?
     """
     end = time.monotonic() + seconds
     last = _count_changes(story)
     chosen = np.unique(np.linspace(1, last, min(last, most)).astype(int))
     for number in chosen.tolist():
         if time.monotonic() > end:
-            return
+            return False
         work = story.new_folder()
         before = story.look(work, {})
         story.run(work, die_at=number)
@@ -170,6 +170,7 @@ def at_every_change(story: Story, most: int, seconds: float = np.inf) -> None:
             story.run(work)
             code = story.warm.wait(LONGEST)
         story.judge(work, code)
+    return True
 
 
 def _count_changes(story: Story) -> int:
@@ -190,40 +191,34 @@ def _count_changes(story: Story) -> int:
 
 
 def measure(
-    n_kills: int,
-    n_changes: int,
-    *,
-    commands: tuple[str, ...] = ("fit", "convert", "compare"),
-    seconds: float = np.inf,
-    after: Callable[[Part], object] = lambda part: None,
-    seed: int = 0,
+    n_kills: int, n_changes: int, *, seconds: float = np.inf, seed: int = 0
 ) -> Part:
     """`n_kills` of every command in all, and up to `n_changes` changes of files.
 
-    A command gets no new kills after so many seconds; the table says how many it
-    got. `after` is called with what there is so far at the end of every command.
+    The time is shared evenly; the table says how many kills fitted in.
     """
     part = Part("kills")
     rng = np.random.default_rng(seed)
+    end = time.monotonic() + seconds
     with (
         timed(part),
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
         Warm() as warm,
     ):
-        everything = all_subjects(Path(name))
-        subjects = [s for s in everything if s.name.startswith(commands)]
+        subjects = all_subjects(Path(name))
         n_converts = sum(isinstance(s, Convert) for s in subjects)
+        n_left = 2 * len(subjects)
         for number, subject in enumerate(subjects):
             share = -(-n_kills // (n_converts if isinstance(subject, Convert) else 1))
-            story = Story(subject, warm, Path(name) / f"r{number}")
-            story.undisturbed()
-            at_random(story, share, rng, seconds)
-            part.rows.append(story.row("at random moments"))
-            part.losses += story.losses
-            if n_changes:
-                story = Story(subject, warm, Path(name) / f"c{number}", story.wanted)
-                at_every_change(story, n_changes, seconds)
-                part.rows.append(story.row("before a change of a file"))
-                part.losses += story.losses
-            after(part)
+            first = Story(subject, warm, Path(name) / f"r{number}")
+            first.undisturbed()
+            at_random(first, share, rng, (end - time.monotonic()) / n_left)
+            second = Story(subject, warm, Path(name) / f"c{number}", first.wanted)
+            left = (end - time.monotonic()) / (n_left - 1)
+            whole = at_every_change(second, n_changes, left)
+            part.short |= first.n_kills < share or not whole
+            n_left -= 2
+            part.rows.append(first.row("at random moments"))
+            part.rows.append(second.row("before a change of a file"))
+            part.losses += first.losses + second.losses
     return part

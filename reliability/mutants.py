@@ -1,8 +1,9 @@
 """Changed code must be noticed: mutmut on the modules the numbers and files rest on.
 
-mutmut works in a folder of its own with a copy of the package and of the tests, so
-nothing in the repository is touched. The reasons why a mutant may live are listed in
-``survivors.toml``.
+mutmut works on a copy of the package and of the tests in ``build/mutants``. There it
+keeps what it found: while a module stays as it is, a second run only tries the mutants
+that lived, against the tests of the day. The reasons why a mutant may live are listed
+in ``survivors.toml``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -18,6 +18,8 @@ from pathlib import Path
 from .record import ROOT, Part, timed
 
 WANTED = 0.85
+FOLDER = ROOT / "build" / "mutants"
+MUTMUT = [sys.executable, "-m", "mutmut"]
 MODULES = {
     "metrics": ["tests/test_metrics.py"],
     "smoothing": ["tests/test_smoothing.py"],
@@ -81,22 +83,37 @@ def _explain(lived: list[str], reasons: dict[str, str]) -> list[str]:
 
 def run_mutmut(module: str, tests: list[str]) -> dict[str, str]:
     """The state of every mutant of the module, by its name."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for part in ("src", "tests", "reliability"):
-            skip = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / part, folder / part, ignore=skip)
-        project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-        config = CONFIG.format(module=module, tests=repr(tests).replace("'", '"'))
-        (folder / "pyproject.toml").write_text(project + config, encoding="utf-8")
-        command = [sys.executable, "-m", "mutmut"]
-        subprocess.run([*command, "run", "--max-children", "1"], cwd=folder)
-        said = subprocess.run(
-            [*command, "results", "--all", "true"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+    folder = FOLDER / module
+    lived = _prepare(folder, module, tests)
+    subprocess.run([*MUTMUT, "run", "--max-children", "1", *lived], cwd=folder)
+    return _states(folder)
+
+
+def _prepare(folder: Path, module: str, tests: list[str]) -> list[str]:
+    """Copy what mutmut needs; the mutants to try again, none where all are new."""
+    source = Path("src", "manyview", f"{module}.py")
+    known = folder / source
+    if not known.is_file() or known.read_bytes() != (ROOT / source).read_bytes():
+        shutil.rmtree(folder, ignore_errors=True)
+    for part in ("src", "tests", "reliability"):
+        skip = shutil.ignore_patterns("__pycache__")
+        target = folder / part
+        shutil.copytree(ROOT / part, target, ignore=skip, dirs_exist_ok=True)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    config = CONFIG.format(module=module, tests=repr(tests).replace("'", '"'))
+    (folder / "pyproject.toml").write_text(project + config, encoding="utf-8")
+    if not (folder / "mutants").is_dir():
+        return []
+    return [name for name, state in _states(folder).items() if state not in CAUGHT]
+
+
+def _states(folder: Path) -> dict[str, str]:
+    said = subprocess.run(
+        [*MUTMUT, "results", "--all", "true"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     lines = (line.strip().rpartition(": ") for line in said.stdout.splitlines())
     return {mutant: state for mutant, colon, state in lines if colon}

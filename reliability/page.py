@@ -26,7 +26,8 @@ Bad data gives an error and not a wrong answer; long work is never lost. This pa
 lists every promise, the tests that keep it, and what the last run of the harness
 found. `make test` runs all tests named here, with a short form of the harness. `make
 reliability` runs the harness with scaled counts, `make reliability-full` with the full
-ones, coverage and mutants included. Both write this page.
+ones, coverage and mutants included. Both write this page, and neither takes the place
+of the other's figures: where a part was run both ways, both are shown.
 
 What is and is not safe to load: see `SECURITY.md` in the repository.
 """
@@ -53,43 +54,54 @@ ABOUT = {
 }
 
 
-def render(parts: Mapping[str, Part]) -> str:
+Runs = Mapping[str, Sequence[Part]]
+
+
+def render(runs: Runs) -> str:
     """The whole page."""
-    out = [INTRO, "## Promises\n", _promises(parts)]
+    out = [INTRO, "## Promises\n", _promises(runs)]
     for name, title in TITLES.items():
-        if name in parts:
-            out.append(_section(title, parts[name]))
+        if runs.get(name):
+            out.append(f"## {title}\n\n{ABOUT[name]}\n")
+            out += map(_section, runs[name])
     return "\n".join(out)
 
 
-def _promises(parts: Mapping[str, Part]) -> str:
+def _promises(runs: Runs) -> str:
     rows = [
         {
             "promise": p.text,
             "kept by": "<br>".join(f"`{test}`" for test in p.tests) or "–",
-            "last run": _figure(p, parts),
+            "last run": _figure(p, runs),
         }
         for p in PROMISES
     ]
     return table(rows)
 
 
-def _figure(promise: Promise, parts: Mapping[str, Part]) -> str:
+def _figure(promise: Promise, runs: Runs) -> str:
     if promise.figure is None:
         return "in every run of the tests"
-    try:
-        return promise.figure(parts)
-    except KeyError:
-        return "not measured yet"
+    said = []
+    for full in (True, False):
+        parts = {name: p for name, run in runs.items() for p in run if p.full == full}
+        try:
+            said.append(f"{promise.figure(parts)} ({_counts(full)})")
+        except KeyError:
+            continue
+    return "<br>".join(said) or "not measured yet"
 
 
-def _section(title: str, part: Part) -> str:
-    counts = "full counts" if part.full else "scaled counts"
+def _counts(full: bool) -> str:
+    return "full counts" if full else "scaled counts"
+
+
+def _section(part: Part) -> str:
+    """One run of a part."""
     versions = ", ".join(f"{k} {v}" for k, v in part.machine.items() if k != "date")
-    lines = [f"## {title}\n", ABOUT[part.name] + "\n", table(part.rows)]
     took = f"{part.seconds / 60:.1f} minutes"
-    lines.append(f"{part.machine['date']}, {counts}, {took}; {versions}.\n")
-    lines += [f"{note}\n" for note in part.notes]
+    when = f"{part.machine['date']}, {_counts(part.full)}, {took}; {versions}."
+    lines = [table(part.rows), f"{when}\n", *(f"{note}\n" for note in part.notes)]
     if part.losses:
         lines.append("Not kept:\n")
         lines += [f"* {_one_line(loss)}" for loss in part.losses]
@@ -121,6 +133,5 @@ def _cell(value: Any) -> str:
 
 def write(folder: Path = record.FOLDER, page: Path = PAGE) -> None:
     """Write the page from what the folder holds."""
-    loaded = {name: record.load(name, folder) for name in TITLES}
-    found = {name: part for name, part in loaded.items() if part is not None}
-    page.write_text(render(found), encoding="utf-8")
+    runs = {name: record.load(name, folder) for name in TITLES}
+    page.write_text(render(runs), encoding="utf-8")

@@ -32,6 +32,8 @@ class Part:
         What a reader of the figures should know: parts left out and why.
     full : bool
         Were these the full counts?
+    short : bool
+        Did the time run out before the counts that were asked for?
     """
 
     name: str
@@ -39,6 +41,7 @@ class Part:
     losses: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     full: bool = False
+    short: bool = False
     seconds: float = 0.0
     machine: dict[str, str] = field(default_factory=dict)
 
@@ -48,7 +51,7 @@ def timed(part: Part) -> Iterator[Part]:
     """Note the date, the machine and how long the part took."""
     start = time.monotonic()
     part.machine = {
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
         "python": platform.python_version(),
         **{name: version(name) for name in LIBRARIES},
     }
@@ -57,17 +60,24 @@ def timed(part: Part) -> Iterator[Part]:
 
 
 def save(part: Part, folder: Path = FOLDER) -> Path:
-    """Write the part's file; its path."""
+    """Write the part's file; its path.
+
+    Runs with full counts have a file of their own: no quick run takes their place.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{part.name}.json"
+    path = _path(part.name, part.full, folder)
     text = json.dumps(asdict(part), indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
-def load(name: str, folder: Path = FOLDER) -> Part | None:
-    """The part as it was last saved, or None."""
-    path = folder / f"{name}.json"
-    if not path.is_file():
-        return None
-    return Part(**json.loads(path.read_text(encoding="utf-8")))
+def load(name: str, folder: Path = FOLDER) -> list[Part]:
+    """The part's last run with full and with scaled counts, the newest first."""
+    paths = [_path(name, full, folder) for full in (True, False)]
+    texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
+    parts = [Part(**json.loads(text)) for text in texts]
+    return sorted(parts, key=lambda part: part.machine["date"], reverse=True)
+
+
+def _path(name: str, full: bool, folder: Path) -> Path:
+    return folder / f"{name}{'.full' if full else ''}.json"

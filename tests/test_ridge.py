@@ -120,3 +120,133 @@ def test_start_products_equal_those_of_the_rows(data, rank):
     np.testing.assert_allclose(B, centred(phi) @ weights, atol=1e-8)
     expected = (features - fitted.mean).T @ B
     np.testing.assert_allclose(ridge.start_products(fitted, own), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 7, 10])
+def test_panels_of_any_width_fill_the_lower_triangle(xp, size):
+    phi = np.random.default_rng(size).normal(size=(6, size))
+    gram = np.asarray(ridge.block_gram(xp.asarray(phi)))
+    np.testing.assert_allclose(np.tril(gram), np.tril(phi.T @ phi), atol=1e-13)
+
+
+def test_float32_is_only_multiplied_as_such_where_that_is_asked_for():
+    phi = np.random.default_rng(4).normal(size=(9, 4))
+    narrow = phi.astype(np.float32)
+    quick = ridge.block_gram(narrow, exact=False)
+    assert quick.dtype == np.float32
+    np.testing.assert_allclose(np.tril(quick), np.tril(phi.T @ phi), rtol=1e-5)
+    assert ridge.block_gram(phi, exact=False).dtype == np.float64
+    assert ridge.block_gram(narrow).dtype == np.float64
+
+
+def test_quick_products_of_a_device_are_float64(xp):
+    if xp.__name__.endswith("numpy"):
+        pytest.skip("NumPy multiplies float32 as such")
+    phi = xp.asarray(np.random.default_rng(4).normal(size=(9, 4)).astype(np.float32))
+    assert ridge.block_gram(phi, exact=False).dtype == xp.float64
+
+
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_few_rows_are_centred_by_their_own_number(n_rows):
+    phi = np.arange(1.0, 1 + 3 * n_rows).reshape(n_rows, 3)
+    gram = ridge.centred_gram(np.tril(phi.T @ phi), phi.sum(axis=0), n_rows)
+    np.testing.assert_allclose(gram, centred(phi).T @ centred(phi), atol=1e-12)
+
+
+def test_what_stands_above_the_diagonal_means_nothing(data):
+    phi, _ = data
+    dirty = np.where(np.tri(12, dtype=bool), phi.T @ phi, np.nan)
+    gram = ridge.centred_gram(dirty, phi.sum(axis=0), len(phi))
+    np.testing.assert_allclose(gram, centred(phi).T @ centred(phi), atol=1e-11)
+
+
+def rotated(values, seed=5):
+    """A Gram with these eigenvalues."""
+    q = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values),) * 2))[0]
+    return (q * np.asarray(values)) @ q.T
+
+
+@pytest.mark.parametrize("lam", [0.0, 1e-2, 1.0])
+def test_without_psi_the_factor_holds_the_same_directions(data, lam):
+    phi, B = data
+    low = phi[:, :3] @ np.random.default_rng(2).normal(size=(3, 12))
+    gram = centred(low).T @ centred(low)
+    mean = low.mean(axis=0)
+    short = ridge.factor_gram(gram, mean, lam, 1e-3)
+    plain = ridge.factor_gram(gram, mean, lam, 1e-3, reduces=False)
+    assert plain.reduce is None and plain.factor.shape == (12, 12)
+    np.testing.assert_array_equal(plain.mean, mean)
+    np.testing.assert_array_equal(plain.gram, gram)
+    np.testing.assert_array_equal(short.gram, gram)
+    np.testing.assert_array_equal(short.mean, np.zeros(3))
+    psi = kept(low, short)
+    by_psi = psi @ ridge.solve(short, psi.T @ B)
+    products = ridge.centred_products(plain, low.T @ B, B.sum(axis=0))
+    by_phi = centred(low) @ ridge.solve(plain, products)
+    np.testing.assert_allclose(by_phi, by_psi, atol=1e-8)
+    if lam:
+        np.testing.assert_allclose(by_phi, dense_fit(low, B, lam), atol=1e-6)
+
+
+def test_half_of_the_directions_is_few_and_more_is_not():
+    lam, tiny = 1.0, 1e-9
+    half = ridge.factor_gram(rotated([5, 4, tiny, tiny]), np.zeros(4), lam, 1e-3)
+    assert half.reduce is not None and half.reduce.shape == (4, 2)
+    most = ridge.factor_gram(rotated([5, 4, 3, tiny]), np.zeros(4), lam, 1e-3)
+    assert most.reduce is None
+
+
+def test_no_direction_is_dropped_without_a_rank_tol():
+    values = [1.0, 1e-9, 1e-9, 1e-9]
+    fitted = ridge.factor_gram(rotated(values), np.zeros(4), 1.0, 0.0)
+    assert fitted.reduce is None
+    inverse = np.linalg.inv(rotated(values) + np.eye(4))
+    np.testing.assert_allclose(fitted.factor, inverse, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank_tol", [1.0, 2.0])
+def test_a_high_rank_tol_drops_whatever_lam_shrinks_more(rank_tol):
+    """At 1 every direction is shrunk below it: none is left."""
+    fitted = ridge.factor_gram(np.eye(4), np.zeros(4), 1.0, rank_tol)
+    assert fitted.reduce is not None and fitted.reduce.shape == (4, 0)
+
+
+def test_a_direction_on_the_border_stays():
+    """Shrinkage of exactly rank_tol: 1 / (1 + 1) = 0.5."""
+    values = np.array([1.0, 8.0])
+    np.testing.assert_array_equal(ridge._kept(values, 1.0, 0.5), [True, True])
+    np.testing.assert_array_equal(ridge._kept(values, 1.001, 0.5), [False, True])
+
+
+def test_what_is_rounding_next_to_the_largest_is_dropped_even_without_lam():
+    values = np.array([0.0, 0.9 * ridge.FLOOR, 1.1 * ridge.FLOOR, 1e-3, 1.0])
+    wanted = [False, False, True, True, True]
+    np.testing.assert_array_equal(ridge._kept(values, 0.0, 1e-3), wanted)
+    np.testing.assert_array_equal(ridge._kept(np.zeros(3), 0.0, 1e-3), [False] * 3)
+
+
+@pytest.mark.parametrize("lam", [0.0, 1e-16, 1e-3, 1.0, 100.0])
+def test_both_inverses_agree_where_both_are_safe(lam):
+    gram = rotated([3.0, 2.0, 1.0, 0.5])
+    wanted = np.linalg.inv(gram + lam * np.eye(4))
+    np.testing.assert_allclose(
+        ridge._inverse_by_eigenvectors(gram, lam), wanted, atol=1e-12
+    )
+    by_cholesky = ridge._inverse_by_cholesky(gram, lam)
+    if lam > 1e-10:
+        np.testing.assert_allclose(by_cholesky, wanted, atol=1e-12)
+    else:
+        assert by_cholesky is None
+
+
+def test_no_cholesky_at_or_below_the_rounding_of_the_trace():
+    gram = np.diag([0.25, 0.25, 0.25, 0.25])
+    assert ridge._inverse_by_cholesky(gram, ridge.FLOOR) is None
+    assert ridge._inverse_by_cholesky(gram, 2 * ridge.FLOOR) is not None
+
+
+def test_directions_of_rounding_are_left_out_of_the_inverse():
+    gram = np.diag([0.9 * ridge.FLOOR, 1.1 * ridge.FLOOR, 1.0])
+    found = ridge._inverse_by_eigenvectors(gram, 0.0)
+    np.testing.assert_allclose(found, np.diag([0.0, 1 / gram[1, 1], 1.0]), rtol=1e-9)
+    assert not ridge._inverse_by_eigenvectors(np.zeros((3, 3)), 0.0).any()

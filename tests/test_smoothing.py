@@ -1,12 +1,15 @@
 """The low-pass against FFT oracles; recordings, order keys, durations."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.fft
 from hypothesis import given
 from hypothesis import strategies as st
 
 from manyview.engine import open_engine
-from manyview.errors import InputError, OrderWarning
+from manyview.errors import InputError, InputTypeError, OrderWarning
 from manyview.smoothing import (
     check_n_low,
     cosine_basis,
@@ -14,6 +17,7 @@ from manyview.smoothing import (
     low_pass,
     make_sequence,
     put_basis,
+    put_filtered,
 )
 from manyview.tensor import stack_views, tlfa, unstack
 from manyview.views import Views
@@ -185,3 +189,145 @@ def test_key_of_wrong_length_or_with_nan_is_a_sentence(name):
         rows_as_they_stand(9, **{name: np.arange(8)})
     with pytest.raises(InputError, match=f"{name} holds NaN"):
         rows_as_they_stand(9, **{name: np.full(9, np.nan)})
+
+
+@pytest.mark.parametrize("name", ["order", "groups"])
+@pytest.mark.parametrize(
+    ("key", "kind", "sentence"),
+    [
+        (np.array(["2024-01-01", "NaT", "2024-01-02"], "M8[D]"), InputError, "NaN"),
+        (np.array([1, None, 2], dtype=object), InputTypeError, "no order.*NoneType"),
+        ([{}, {}, {}], InputTypeError, "no order.*dict"),
+        ([(1, 2), (1,), (3, 4)], InputTypeError, r"one entry per row \(3\).*list"),
+    ],
+)
+def test_key_without_an_order_is_a_sentence(name, key, kind, sentence):
+    with pytest.raises(kind, match=f"^{name} .*{sentence}"):
+        rows_as_they_stand(3, 1, **{name: key})
+
+
+def test_text_is_an_order_but_no_time():
+    letters = list("cab")
+    np.testing.assert_array_equal(
+        rows_as_they_stand(3, 1, order=letters).position, [2, 0, 1]
+    )
+    with pytest.raises(InputTypeError, match=r"min_duration=2 .*order.*<U1.*time"):
+        rows_as_they_stand(3, 1, order=letters, min_duration=2.0)
+
+
+def test_days_are_units_of_a_date_key():
+    days = np.datetime64("2024-01-01") + np.arange(40)
+    assert rows_as_they_stand(40, order=days, min_duration=8.0).n_low == [5]
+
+
+def test_places_are_whole_numbers():
+    """They index rows; recordings start at 0 each."""
+    sequence = rows_as_they_stand(5, 2, groups=["b", "a", "b", "b", "a"])
+    assert sequence.group.dtype.kind == sequence.position.dtype.kind == "i"
+    np.testing.assert_array_equal(sequence.group, [1, 0, 1, 1, 0])
+    np.testing.assert_array_equal(sequence.position, [0, 0, 1, 2, 1])
+    np.testing.assert_array_equal(sequence.lengths, [2, 3])
+    plain = rows_as_they_stand(4, 2)
+    assert plain.group.dtype.kind == plain.position.dtype.kind == "i"
+    np.testing.assert_array_equal(plain.position, [0, 1, 2, 3])
+    assert plain.periodic is False
+
+
+def test_cut_is_checked_for_one_recording_and_shortened_for_several():
+    with pytest.raises(InputError, match="n_low=9 "):
+        rows_as_they_stand(10, 9)
+    groups = np.repeat([0, 1], [30, 4])
+    sequence = rows_as_they_stand(34, 9, groups=groups)
+    np.testing.assert_array_equal(sequence.n_low, [9, 3])
+
+
+def test_min_duration_rounds_the_cut_up():
+    assert rows_as_they_stand(21, min_duration=10.0).n_low == [3]
+    assert rows_as_they_stand(20, min_duration=10.0).n_low == [2]
+    assert rows_as_they_stand(20, min_duration=1e9).n_low == [1]
+
+
+def irregular(steps):
+    """Do these steps of an order key bring the warning?"""
+    time = np.concatenate([[0.0], np.cumsum(steps)])
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        rows_as_they_stand(len(time), 1, order=time, min_duration=2.0)
+    return [w for w in seen if w.category is OrderWarning]
+
+
+def test_a_key_is_irregular_when_most_steps_are_far_from_their_median():
+    assert not irregular([2, 2, 2, 3, 1])  # half the median away is near
+    assert not irregular([2, 2, 2, 9, 9])
+    assert not irregular([2, 2, 9, 2, 9, 9, 2, 2, 9, 0.5])  # exactly half of them
+    (warning,) = irregular([0.1, 0.1, 2, 9, 9])
+    assert "by more than half" in str(warning.message)
+    assert "(2)" in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_steps_backwards_and_ties_are_no_steps():
+    """Ties carry no duration: four rows per second, each second written four times."""
+    time = np.repeat(np.arange(10.0), 4)
+    assert rows_as_they_stand(40, order=time, min_duration=4.0).n_low == [10]
+
+
+def test_filtered_basis_of_a_graph_is_its_low_pass():
+    sequence = rows_as_they_stand(12, 2)
+    engine = open_engine(Views([np.ones((12, 1))]), np.float64, block_rows=5)
+    F = np.random.default_rng(0).normal(size=(12, 3))
+    engine.put("F", F)
+    put_filtered(engine, sequence)
+    np.testing.assert_allclose(engine.read("F_out"), low_pass(F, sequence))
+    np.testing.assert_array_equal(engine.read("F"), F)
+
+
+def test_the_basis_leaves_nothing_else_behind():
+    sequence = rows_as_they_stand(12, 2, groups=np.repeat([0, 1], 6))
+    engine = open_engine(Views([np.ones((12, 1))]), np.float64)
+    engine.put("B_bar", np.zeros((12, 1)))
+    put_basis(engine, sequence)
+    for name in ("group", "position"):
+        with pytest.raises(KeyError):
+            engine.read(name)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("groups", [None, np.repeat([0, 1], 6)])
+def test_the_basis_has_the_type_of_the_embedding(dtype, groups):
+    sequence = rows_as_they_stand(12, 2, groups=groups)
+    engine = open_engine(Views([np.ones((12, 1))]), dtype)
+    engine.put("B_bar", np.zeros((12, 1), dtype))
+    put_basis(engine, sequence)
+    assert engine.read("F").dtype == dtype
+
+
+@pytest.mark.parametrize("make", [fourier_basis, cosine_basis])
+def test_bases_agree_between_namespaces(xp, make):
+    for n, n_low in ((12, 7), (12, 4), (13, 7)):
+        found = make(xp.asarray(np.arange(float(n))), n, n_low)
+        np.testing.assert_allclose(
+            np.asarray(found), make(np.arange(n), n, n_low), atol=1e-14
+        )
+
+
+def test_positions_of_one_block_give_its_rows_of_the_basis():
+    for make in (fourier_basis, cosine_basis):
+        whole = make(np.arange(20), 20, 4)
+        np.testing.assert_array_equal(make(np.arange(7, 12), 20, 4), whole[7:12])
+
+
+def test_cosines_are_those_of_the_discrete_cosine_transform():
+    F = cosine_basis(np.arange(9), 9, 3)
+    wanted = scipy.fft.idct(np.eye(9)[:, :5], axis=0, norm="ortho")
+    np.testing.assert_allclose(F, wanted, atol=1e-14)
+
+
+def test_fourier_vectors_are_the_constant_then_cosines_then_sines():
+    at = 2 * np.pi * np.arange(8) / 8
+    columns = [np.ones(8) / np.sqrt(8)]
+    columns += [np.cos(f * at) / 2 for f in (1, 2)]
+    columns += [np.sin(f * at) / 2 for f in (1, 2)]
+    np.testing.assert_allclose(
+        fourier_basis(np.arange(8), 8, 3), np.column_stack(columns), atol=1e-14
+    )

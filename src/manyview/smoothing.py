@@ -23,7 +23,7 @@ from array_api_compat import is_torch_array
 
 from ._xp import Array, like, namespace, to_host, wide
 from .engine import Engine, Result, State
-from .errors import InputError, OrderWarning
+from .errors import InputError, InputTypeError, OrderWarning
 from .scaling import cast
 from .view_input import check_per_row
 from .views import Block
@@ -97,9 +97,17 @@ def make_sequence(
 
 def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
     values: Matrix | None = check_per_row(key, n_samples, name)
-    if values is not None and values.dtype.kind == "f":
-        if not np.isfinite(values).all():
-            raise InputError(f"{name} holds NaN or infinity. Give every row a value.")
+    if values is None:
+        return None
+    if values.dtype.kind in "fmM" and not np.isfinite(values).all():
+        raise InputError(f"{name} holds NaN or infinity. Give every row a value.")
+    try:
+        np.sort(values)
+    except TypeError as error:
+        raise InputTypeError(
+            f"{name} holds values that have no order: {error}. Give numbers, dates or "
+            "text, all of one kind."
+        ) from error
     return values
 
 
@@ -109,6 +117,12 @@ def _duration_in_rows(
     """`min_duration` in rows: as given, or in units of the order key."""
     if key is None:
         return max(float(duration), 1.0)
+    if key.dtype.kind not in "biufmM":
+        raise InputTypeError(
+            f"min_duration={duration:g} is counted in units of order, which holds "
+            f"{key.dtype} and no numbers or dates. Give the time of every row, or no "
+            "order to count in rows."
+        )
     same = group[sorted_rows][1:] == group[sorted_rows][:-1]
     steps = np.diff(key[sorted_rows]).astype(np.float64)[same]
     steps = steps[steps > 0]

@@ -154,7 +154,13 @@ def check_rows_agree(arrays: Sequence[Any], names: Sequence[str]) -> int:
 def check_per_row(values: Any, n_samples: int, what: str) -> Any:
     if values is None:
         return None
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputTypeError(
+            f"{what} must have one entry per row ({n_samples}): {error}. Give a plain "
+            "list of numbers or text."
+        ) from error
     if array.shape != (n_samples,):
         raise InputError(
             f"{what} must have one entry per row ({n_samples}); "

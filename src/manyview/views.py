@@ -389,7 +389,7 @@ def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
     if ids.size and not (-n_samples <= ids.min() and ids.max() < n_samples):
         raise RowError(
             f"There are {n_samples} rows (0 … {n_samples - 1}); rows "
-            f"{ids.min()} … {ids.max()} were asked for."
+            f"{ids.min()} … {ids.max()} were asked for. Ask for rows that are there."
         )
     return np.where(ids < 0, ids + n_samples, ids).astype(np.intp)
 

@@ -1,17 +1,11 @@
-"""Damaged files: a sentence or sound data, never a crash of this process.
-
-The short form of ``reliability/fuzz.py``. The full run sets MANYVIEW_FUZZ to the
-number of files per format.
-"""
-
-import os
+"""The short form of ``reliability/fuzz.py``."""
 
 import pytest
 
 from reliability.formats import FORMATS
-from reliability.fuzz import damage
+from reliability.fuzz import Damage
 
-N_FILES = int(os.environ.get("MANYVIEW_FUZZ", "200"))
+N_FILES = 200
 NEEDS = {"parquet": "pandas", "zarr": "zarr"}
 
 
@@ -21,6 +15,7 @@ NEEDS = {"parquet": "pandas", "zarr": "zarr"}
 def test_damaged_files(tmp_path, sandbox, name):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    found = damage(name, tmp_path, sandbox, N_FILES)
-    assert found["losses"] == []
-    assert found["refused"] > 0
+    damage = Damage(name, tmp_path, sandbox)
+    damage.more(N_FILES)
+    assert damage.losses == []
+    assert damage.n_refused > 0
