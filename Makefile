@@ -72,6 +72,8 @@ coverage: $(STAMPS)/full
 mutants:
 	rm -rf .venv-mutants && $(PYTHON) -m venv .venv-mutants
 	.venv-mutants/bin/python -m pip --quiet install --upgrade 'pip>=25.1'
+	[ -z '$(TORCH)' ] || .venv-mutants/bin/python -m pip --quiet install '$(TORCH)' || \
+		echo 'torch could not be installed: what only its tests notice will live'
 	.venv-mutants/bin/python -m pip --quiet install \
 		--editable . --group test --group mutants
 	$(ONE_THREAD) .venv-mutants/bin/python -m reliability mutants
