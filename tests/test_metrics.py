@@ -219,11 +219,13 @@ def test_pair_counts_of_a_thousand_million_rows_do_not_overflow():
     assert metrics._SCORES["ARI"](crossed) == pytest.approx(0.0, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_as_many_clusters_as_samples_need_no_dense_table():
     names = np.arange(50_000)
     assert set(clustering_scores(names, names[::-1]).values()) == {1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [20, 5000])
 def test_a_million_labels_need_little_memory(n_clusters):
     rng = np.random.default_rng(0)

@@ -93,6 +93,7 @@ def test_every_setting_comes_back(options, tmp_path):
     assert np.array_equal(again.certainty_, model.certainty_)
 
 
+@pytest.mark.slow
 def test_another_process_predicts_the_same(fitted, saved, tmp_path):
     views = example()
     np.savez(tmp_path / "views.npz", *views)

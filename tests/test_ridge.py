@@ -204,6 +204,12 @@ def test_no_direction_is_dropped_without_a_rank_tol():
     np.testing.assert_allclose(fitted.factor, inverse, atol=1e-12)
 
 
+def test_without_a_rank_tol_phi_is_kept_however_few_directions_there_are():
+    fitted = ridge.factor_gram(np.diag([1.0, 0.0, 0.0, 0.0]), np.zeros(4), 1.0, 0.0)
+    assert fitted.reduce is None
+    np.testing.assert_allclose(fitted.factor, np.diag([0.5, 1.0, 1.0, 1.0]))
+
+
 @pytest.mark.parametrize("rank_tol", [1.0, 2.0])
 def test_a_high_rank_tol_drops_whatever_lam_shrinks_more(rank_tol):
     """At 1 every direction is shrunk below it: none is left."""
@@ -243,6 +249,17 @@ def test_no_cholesky_at_or_below_the_rounding_of_the_trace():
     gram = np.diag([0.25, 0.25, 0.25, 0.25])
     assert ridge._inverse_by_cholesky(gram, ridge.FLOOR) is None
     assert ridge._inverse_by_cholesky(gram, 2 * ridge.FLOOR) is not None
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_rounding_is_relative_to_the_gram(scale):
+    gram = scale * np.diag([0.9 * ridge.FLOOR, 1.1 * ridge.FLOOR, 1.0])
+    found = ridge._inverse_by_eigenvectors(gram, 0.0)
+    wanted = np.diag([0.0, 1 / gram[1, 1], 1 / scale])
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    unit = scale * np.eye(4) / 4
+    assert ridge._inverse_by_cholesky(unit, 0.9 * scale * ridge.FLOOR) is None
+    assert ridge._inverse_by_cholesky(unit, 1.1 * scale * ridge.FLOOR) is not None
 
 
 def test_directions_of_rounding_are_left_out_of_the_inverse():

@@ -8,6 +8,7 @@ import scipy.fft
 from hypothesis import given
 from hypothesis import strategies as st
 
+from manyview import progress
 from manyview.engine import open_engine
 from manyview.errors import InputError, InputTypeError, OrderWarning
 from manyview.smoothing import (
@@ -257,13 +258,48 @@ def irregular(steps):
 
 
 def test_a_key_is_irregular_when_most_steps_are_far_from_their_median():
-    assert not irregular([2, 2, 2, 3, 1])  # half the median away is near
+    assert not irregular([2, 3, 1, 3, 1])  # half the median away is near
     assert not irregular([2, 2, 2, 9, 9])
     assert not irregular([2, 2, 9, 2, 9, 9, 2, 2, 9, 0.5])  # exactly half of them
     (warning,) = irregular([0.1, 0.1, 2, 9, 9])
     assert "by more than half" in str(warning.message)
     assert "(2)" in str(warning.message)
-    assert warning.filename == __file__
+
+
+def test_the_step_between_two_recordings_is_none():
+    """Three of four steps lead from one recording to the next."""
+    time = np.array([0.0, 1.0, 500.0, 900.0, 1300.0])
+    groups = [0, 0, 1, 2, 3]
+    cut = rows_as_they_stand(5, order=time, groups=groups, min_duration=2.0).n_low
+    np.testing.assert_array_equal(cut, [1, 1, 1, 1])
+    again = rows_as_they_stand(5, order=time, groups=groups, min_duration=1.0).n_low
+    np.testing.assert_array_equal(again, [2, 1, 1, 1])
+
+
+def test_no_duration_is_shorter_than_a_row():
+    time = np.arange(20) * 2.0
+    assert rows_as_they_stand(20, order=time, min_duration=1.0).n_low == [11]
+    assert rows_as_they_stand(20, order=time, min_duration=3.0).n_low == [11]
+    flat = rows_as_they_stand(20, order=np.zeros(20), min_duration=1.5)
+    assert flat.n_low == [11]
+
+
+class Unreadable:
+    """A view on disk that nobody may read."""
+
+    shape, dtype, chunks = (12, 1), np.dtype(float), (4, 1)
+
+    def __getitem__(self, rows):
+        raise AssertionError("the views were read")
+
+
+def test_the_basis_is_made_in_one_pass_that_reads_no_views():
+    titles = []
+    engine = open_engine(Views([Unreadable()]), np.float64, block_rows=5)
+    engine.put("B_bar", np.zeros((12, 1)))
+    with progress.listen(lambda title, done, total: titles.append(title)):
+        put_basis(engine, rows_as_they_stand(12, 2))
+    assert set(titles) == {"Basis"}
 
 
 def test_steps_backwards_and_ties_are_no_steps():
