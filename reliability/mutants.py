@@ -35,7 +35,9 @@ source_paths = ["src/"]
 only_mutate = ["src/manyview/{module}.py"]
 also_copy = ["tests", "pyproject.toml"]
 pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist"]
+pytest_add_cli_args = [
+    "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile", "mutants"
+]
 """
 
 

@@ -7,13 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from scipy.sparse import csr_array
 
 Loaded = tuple[list[np.ndarray | csr_array], np.ndarray]
 
 # No deadline: no test measures time. Fixed examples: a red run can be repeated.
 settings.register_profile("manyview", deadline=None, derandomize=True)
+# Of changed code it is enough to know that it was noticed.
+seen = settings.get_profile("manyview")
+brief = (Phase.explicit, Phase.generate)
+settings.register_profile("mutants", parent=seen, phases=brief, max_examples=50)
 settings.load_profile("manyview")
 
 NAMESPACES = {

@@ -6,7 +6,7 @@ import pytest
 from manyview import S2MVTC, AnchorSpectral, progress
 from manyview.baselines import ConcatKMeans
 from manyview.checkpoint import Checkpoint
-from manyview.errors import FileError, InputError
+from manyview.errors import FileError, InputError, InputTypeError
 
 SMALL = {"n_anchors": 60, "max_iter": 4, "random_state": 0}
 FITS = {
@@ -194,3 +194,9 @@ def test_no_path_keeps_nothing():
     nothing.save("kmeans", 1)
     assert nothing.load("kmeans") is None
     assert nothing.keep("seed", 5) == 5
+
+
+def test_what_is_no_path_is_a_sentence():
+    for nothing in (3, b"x", object(), ["a"]):
+        with pytest.raises(InputTypeError, match=r"checkpoint=.*is no path"):
+            Checkpoint(nothing, None)

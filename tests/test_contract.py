@@ -132,6 +132,17 @@ class Trusting(Honest):
         return self
 
 
+class Unchecked(Honest):
+    """Computes with a parameter nobody has looked at."""
+
+    def __init__(self, n_clusters=8, *, power=2, random_state=None):
+        super().__init__(n_clusters, random_state=random_state)
+        self.power = power
+
+    def labels_for(self, views):
+        return super().labels_for(views) % round(2**self.power)
+
+
 def test_checks_pass_an_honest_estimator():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ManyviewWarning)
@@ -148,6 +159,7 @@ def test_checks_pass_an_honest_estimator():
         (Trusting(), checks.check_bad_views, "was accepted"),
         (Trusting(), checks.check_bad_n_clusters, "was accepted"),
         (Trusting(), checks.check_containers_agree, "shape"),
+        (Unchecked(), checks.check_bad_parameters, "power=.* no error of ours"),
     ],
     ids=lambda value: name_of(value),
 )

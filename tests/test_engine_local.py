@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_info
 from manyview import progress
 from manyview.engine import Result, open_engine
 from manyview.engine.local import LocalEngine
+from manyview.errors import ManyviewError
 from manyview.views import Views
 
 
@@ -155,3 +156,19 @@ def output_with_threads(threads):
 @pytest.mark.slow
 def test_number_of_threads_changes_no_bit_of_a_sum_and_no_label():
     assert output_with_threads("1") == output_with_threads("2")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("block_rows", 0),
+        ("block_rows", 2.5),
+        ("device", 1.5),
+        ("device", ["cpu"]),
+        ("engine", 3),
+        ("engine", np.zeros(2)),
+    ],
+)
+def test_a_place_that_is_none_is_a_sentence(views, option, value):
+    with pytest.raises(ManyviewError, match=option):
+        open_engine(views, np.float64, **{option: value})

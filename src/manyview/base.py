@@ -157,7 +157,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return save(self, path)
 
     def _check_n_clusters(self, n_samples: int) -> None:
-        if self.n_clusters == "auto" and self.chooses_n_clusters:
+        asks = isinstance(self.n_clusters, str) and self.n_clusters == "auto"
+        if asks and self.chooses_n_clusters:
             return
         check_count(self.n_clusters, "n_clusters")
         if self.n_clusters > n_samples:

@@ -29,7 +29,7 @@ import numpy as np
 from ._xp import to_host
 from .draw import Draw
 from .engine import Engine
-from .errors import FileError, InputError
+from .errors import FileError, InputError, InputTypeError
 from .model_codec import Encoder, decode
 from .whole import whole_file
 
@@ -54,7 +54,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: Any, model: Any, **given: Any) -> None:
-        self.folder = None if path is None else Path(path).expanduser()
+        self.folder = None if path is None else _as_path(path).expanduser()
         if self.folder is not None:
             _make_folder(self.folder)
             self._check({**_settings(model), **_digests(given)})
@@ -189,6 +189,15 @@ def _write_rows(path: Path, array: Any) -> None:
             for start in range(0, shape[0], ROWS_AT_ONCE):
                 rows = to_host(array[start : start + ROWS_AT_ONCE])
                 file.write(np.ascontiguousarray(rows, dtype=kind).data)
+
+
+def _as_path(path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError as error:
+        raise InputTypeError(
+            f"checkpoint={path!r} is no path. Give the name of a folder, or None."
+        ) from error
 
 
 def _make_folder(folder: Path) -> None:

@@ -18,6 +18,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -413,6 +414,27 @@ def check_bad_n_clusters(estimator: Any) -> None:
         refused_call(lambda model=model: model.fit(example()), "n_clusters")  # type: ignore[misc]
 
 
+def check_bad_parameters(estimator: Any) -> None:
+    """Nonsense for a parameter is refused in a sentence, or does no harm."""
+    views = example(24)
+    nonsense = ("nonsense", -1, 1.5, float("nan"), object(), b"x", [1, 2])
+    # Anchors are data, with a check of their own.
+    names = set(estimator.get_params(deep=False)) - {"verbose", "anchors"}
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for name in sorted(names):
+            for value in nonsense:
+                model = ready(estimator)
+                model.set_params(**{name: value})
+                try:
+                    labels_of(model, views, n_clusters=model.n_clusters)
+                except ManyviewError as error:
+                    said = f"the message must mention {name!r}: {error}"
+                    assert name in str(error), said
+                except Exception as error:
+                    said = f"{type(error).__name__} is no error of ours: {error}"
+                    raise AssertionError(f"{name}={value!r}: {said}") from error
+
+
 def refused(estimator: Any, views: Any, word: str) -> None:
     """Fitting must raise an error of ours whose message has the word."""
     refused_call(lambda: ready(estimator).fit(views), word)
@@ -454,4 +476,5 @@ ALL_CHECKS: tuple[Check, ...] = (
     check_predict,
     check_bad_views,
     check_bad_n_clusters,
+    check_bad_parameters,
 )

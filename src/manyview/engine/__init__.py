@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .._xp import Array
-from ..errors import InputError
+from ..errors import InputError, InputTypeError
 from ..views import Block, Views
 
 State = Mapping[str, Array]
@@ -88,6 +88,7 @@ def open_engine(
     **options: Any,
 ) -> Engine:
     """The engine for these views: this process, a GPU or a Dask cluster."""
+    _check_place(device, options.get("block_rows"))
     if not isinstance(engine, str) or engine != "local":
         from .dask import DaskEngine, find_client
 
@@ -105,6 +106,19 @@ def open_engine(
     from .local import LocalEngine
 
     return LocalEngine(views, dtype, memory_limit=memory_limit, **options)
+
+
+def _check_place(device: Any, block_rows: Any) -> None:
+    from ..base import check_count
+
+    if block_rows is not None:
+        check_count(block_rows, "block_rows")
+    named = device is None or isinstance(device, str)
+    if not named and type(device).__module__ != "torch":
+        raise InputTypeError(
+            f"device={device!r} is no name of a device. Give 'cpu', 'cuda', 'cuda:1', "
+            "'mps' or None."
+        )
 
 
 def is_elsewhere(X: Any) -> bool:

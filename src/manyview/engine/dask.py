@@ -62,7 +62,7 @@ def find_client(engine: Any) -> Client:
     """The client that was given, or the current one."""
     if isinstance(engine, Client):
         return engine
-    if engine != "dask":
+    if not (isinstance(engine, str) and engine == "dask"):
         raise InputTypeError(
             f"engine={engine!r} is no engine. Give 'local', 'dask' or a "
             "distributed.Client."
