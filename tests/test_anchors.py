@@ -7,14 +7,11 @@ import scipy.sparse as sp
 from manyview.anchors import (
     Kernel,
     anchor_count,
+    anchors_of_views,
     choose_anchors,
-    coarse,
     features,
-    kmeans_anchors,
-    lloyd,
     make_kernels,
     spacing,
-    sparse_lloyd,
     squared_distances,
 )
 from manyview.draw import draw
@@ -191,32 +188,23 @@ def test_given_anchors_must_fit_the_views(drawn, given):
 
 def test_kmeans_anchors_are_seeded_and_fewer_than_rows():
     rows = np.random.default_rng(11).normal(size=(200, 3))
-    first, again = kmeans_anchors(rows, 8, 3), kmeans_anchors(rows, 8, 3)
+    first, again = anchors_of_views([rows], 8, 3)[0], anchors_of_views([rows], 8, 3)[0]
     assert first.shape == (8, 3)
     np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(kmeans_anchors(rows, 200, 3), rows)
+    np.testing.assert_array_equal(anchors_of_views([rows], 200, 3)[0], rows)
 
 
 def test_kmeans_anchors_of_few_distinct_rows_give_no_warning(recwarn):
-    assert kmeans_anchors(np.repeat(np.eye(3), 10, axis=0), 9, 0).shape == (9, 3)
+    assert anchors_of_views([np.repeat(np.eye(3), 10, axis=0)], 9, 0)[0].shape == (9, 3)
     assert not recwarn.list
 
 
 def test_kmeans_anchors_of_sparse_rows_equal_those_of_dense_ones():
     rng = np.random.default_rng(12)
     rows = rng.random((80, 5)) * (rng.random((80, 5)) < 0.4)
-    dense = kmeans_anchors(rows, 6, 0)
-    np.testing.assert_allclose(kmeans_anchors(sp.csr_array(rows), 6, 0), dense)
-
-
-@pytest.mark.parametrize("factor", [1e-300, 1.0, 1e300])
-def test_coarse_rows_do_not_see_the_last_bits(factor):
-    rng = np.random.default_rng(13)
-    rows = rng.normal(size=(50, 4)) * factor
-    noisy = rows * (1 + 1e-15 * rng.normal(size=(50, 4)))
-    assert (noisy != rows).any()
-    np.testing.assert_array_equal(coarse(noisy), coarse(rows))
-    np.testing.assert_allclose(coarse(rows), rows, rtol=2.0**-24)
+    dense = anchors_of_views([rows], 6, 0)[0]
+    found = anchors_of_views([sp.csr_array(rows)], 6, 0)[0]
+    np.testing.assert_allclose(found, dense, atol=1e-15)
 
 
 def test_anchors_do_not_feel_rounding_where_rows_tie():
@@ -224,12 +212,8 @@ def test_anchors_do_not_feel_rounding_where_rows_tie():
     rng = np.random.default_rng(14)
     rows = rng.normal(size=(300, 6))
     noisy = rows + 1e-15 * rng.normal(size=rows.shape)
-    first, second = kmeans_anchors(rows, 150, 0), kmeans_anchors(noisy, 150, 0)
-    np.testing.assert_array_equal(first, second)
-
-
-def test_sparse_and_dense_lloyd_steps_agree():
-    rng = np.random.default_rng(0)
-    rows = np.maximum(rng.normal(size=(300, 12)), 0.0)
-    found = sparse_lloyd(sp.csr_array(rows), 40, seed=3)
-    assert np.allclose(found, lloyd(rows, 40, seed=3))
+    first, second = (
+        anchors_of_views([rows], 150, 0)[0],
+        anchors_of_views([noisy], 150, 0)[0],
+    )
+    np.testing.assert_allclose(first, second, atol=1e-12)

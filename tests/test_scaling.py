@@ -62,7 +62,6 @@ def test_moments_count_only_rows_that_have_the_view(table):
     assert found.n_rows == len(there)
     np.testing.assert_allclose(found.mean, there.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.std, there.std(axis=0, ddof=1), rtol=1e-12)
-    assert found.zero_share == 0.0
 
 
 def test_block_without_the_view_changes_nothing(table):
@@ -78,14 +77,8 @@ def test_sparse_moments_equal_dense_ones():
     x = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.3)
     dense, sparse = moments_of(x), moments_of(sp.csr_array(x), 13)
     assert sparse.sparse and not dense.sparse
-    for name in ("mean", "std", "zero_share", "negative_share"):
+    for name in ("mean", "std"):
         np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name))
-
-
-def test_shares():
-    x = np.array([[0.0, 1.0], [-2.0, 0.0], [0.0, 3.0], [4.0, 5.0]])
-    found = moments_of(x, 3)
-    assert found.zero_share == 3 / 8 and found.negative_share == 1 / 8
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e30, 1 / 3])

@@ -18,9 +18,11 @@ Array = Any
 
 CACHE_ROWS = 128
 CHUNK_ROWS = 16384
-TALL_ROWS = 2048
+TALL_ROWS = 4096
 MOST_HOT = 2048
 FEW = 32
+FEW_ON_DEVICE = 10
+MANY_ROWS = 4096
 
 
 def namespace(*arrays: Array) -> Any:
@@ -102,7 +104,56 @@ def row_norms(a: Array) -> Array:
     """Squared length of every row, dense or sparse."""
     if sp.issparse(a):
         return np.asarray(a.multiply(a).sum(axis=1)).ravel()
+    if is_torch_array(a):
+        # One reduction; a product with itself would be a small one for every row.
+        return namespace(a).linalg.vector_norm(a, axis=-1) ** 2
     return namespace(a).vecdot(a, a)
+
+
+def wide_norms(a: Array) -> Array:
+    """Length of every row of a float32 tensor, its squares in float64."""
+    import torch
+
+    lengths = torch.linalg.vector_norm(a, dim=1, dtype=torch.float64)
+    return lengths.to(a.dtype)
+
+
+def row_dots(a: Array, b: Array) -> Array:
+    """Inner product of every row of `a` with that of `b`."""
+    if is_torch_array(a):
+        return (a * b).sum(dim=1)
+    return namespace(a).vecdot(a, b)
+
+
+def column_squares(a: Array) -> Array:
+    """Sum of squares of every column, in float64."""
+    if is_torch_array(a) and a.device.type != "mps":
+        import torch
+
+        # Squares a number at a time: no float64 copy of the whole.
+        return torch.linalg.vector_norm(a, dim=0, dtype=torch.float64) ** 2
+    exact = wide(a, copy=True)
+    exact *= exact
+    return namespace(exact).sum(exact, axis=0)
+
+
+def group_sums(rows: Array, labels: Array, size: int) -> tuple[Array, Array]:
+    """Sums (s, size, d) and counts (s, size) of rows by s sets of labels (s, n).
+
+    Rows (n, d), or (s, n, d) where every set of labels has rows of its own.
+    """
+    if is_torch_array(rows):
+        hot = rows.new_zeros((*labels.shape, size))
+        hot.scatter_(2, labels[:, :, None], 1.0)
+        return hot.mT @ rows, hot.sum(dim=1)
+    xp = namespace(rows)
+    ones = xp.ones((rows.shape[-2], 1), dtype=rows.dtype)
+    sums, counts = [], []
+    for s in range(labels.shape[0]):
+        own = rows if rows.ndim == 2 else rows[s, :, :]
+        sums.append(index_sum(own, labels[s, :], size))
+        counts.append(index_sum(ones, labels[s, :], size)[:, 0])
+    return xp.stack(sums), xp.stack(counts)
 
 
 def index_sum(values: Array, index: Array, size: int) -> Array:
@@ -126,12 +177,24 @@ def index_sum(values: Array, index: Array, size: int) -> Array:
 def smallest(distances: Array, k: int) -> tuple[Array, Array]:
     """Values and columns of the k smallest entries of every row, ascending."""
     if is_torch_array(distances):
-        import torch
-
-        values, columns = torch.topk(distances, k, dim=1, largest=False, sorted=True)
-        return values, columns
+        return _smallest_on_device(distances, k)
     values, columns = _smallest_host(to_host(distances), k)
     return like(values, distances), like(columns, distances)
+
+
+def _smallest_on_device(d: Any, k: int) -> tuple[Any, Any]:
+    """The same, where a selection of few takes several times as long."""
+    import torch
+
+    if k > FEW_ON_DEVICE or len(d) < MANY_ROWS:
+        values, columns = torch.topk(d, k, dim=1, largest=False, sorted=True)
+        return values, columns
+    left, found = d.clone(), []
+    for _ in range(k):
+        found.append(left.min(dim=1, keepdim=True))
+        left.scatter_(1, found[-1].indices, float("inf"))
+    values = torch.cat([f.values for f in found], dim=1)
+    return values, torch.cat([f.indices for f in found], dim=1)
 
 
 def _smallest_host(d: Any, k: int) -> tuple[Any, Any]:
@@ -166,6 +229,16 @@ def tall_product(a: Array, b: Array) -> Array:
     return total + a[whole:].T @ b[whole:]
 
 
+def tall_sum(a: Array) -> Array:
+    """Column sums of tall a, like `tall_product`."""
+    n_rows = a.shape[0]
+    if not is_torch_array(a) or n_rows <= TALL_ROWS or a.device.type == "mps":
+        return wide_sum(a, axis=0)
+    whole = n_rows - n_rows % TALL_ROWS
+    parts = a[:whole].reshape(-1, TALL_ROWS, a.shape[1]).sum(dim=1)
+    return wide_sum(parts, axis=0) + wide_sum(a[whole:], axis=0)
+
+
 def eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of a symmetric float64 matrix."""
     if is_torch_array(matrix):
@@ -190,6 +263,15 @@ def inverse_by_cholesky(matrix: Array) -> Array | None:
         return None
     inverse, info = scipy.linalg.lapack.dpotri(lower, lower=1)
     return None if info else np.tril(inverse) + np.tril(inverse, -1).T
+
+
+def plus_diagonal(matrix: Array, value: float) -> Array:
+    """matrix + value · I, as a new matrix."""
+    if is_torch_array(matrix):
+        out = matrix.clone()
+        out.diagonal().add_(value)
+        return out
+    return matrix + value * np.eye(len(matrix))
 
 
 def weighted_rows(columns: Array, weights: Array, table: Array) -> Array:

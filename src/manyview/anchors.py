@@ -18,7 +18,6 @@ from ._xp import (
     Array,
     at_least_zero,
     exp_of,
-    index_sum,
     like,
     matmul,
     namespace,
@@ -29,8 +28,10 @@ from ._xp import (
 from .draw import Draw
 from .engine import Engine, Result, State
 from .errors import InputError
+from .lloyd import lloyd, sparse_lloyd
 from .quiet_kmeans import quiet_fit
 from .scaling import Scaling, apply_scaling, cast
+from .starts import spread_rows
 from .views import Block, Views
 
 Matrix = np.ndarray[Any, Any]
@@ -38,7 +39,6 @@ Matrix = np.ndarray[Any, Any]
 ROWS_PER_ANCHOR = 20
 KMEANS_STEPS = 10
 LARGE_SEARCH = 5e8
-LARGE_SEARCH_ON_DEVICE = 2e7
 LARGE_ROWS_PER_ANCHOR = 10
 LARGE_STEPS = 4
 MOST_SPREAD = 200
@@ -48,7 +48,7 @@ class Kernel(NamedTuple):
     """Anchors of one view (prepared like its rows) and their features' shape."""
 
     name: str
-    anchors: Matrix
+    anchors: Array
     width: float
 
 
@@ -73,14 +73,14 @@ def choose_anchors(
     wanted: Any,
     n_anchors: int,
     seed: int,
-) -> tuple[Matrix, ...]:
+) -> tuple[Array, ...]:
     """Prepared anchors of every view: given, drawn ("random") or k-means centres."""
     if not isinstance(wanted, str):
         return _given_anchors(wanted, scalings, drawn)
-    prepared = (apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings))
+    prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
     if wanted == "random":
         return tuple(dense(rows[:n_anchors]) for rows in prepared)
-    return tuple(kmeans_anchors(rows, n_anchors, seed) for rows in prepared)
+    return tuple(anchors_of_views(prepared, n_anchors, seed))
 
 
 def _given_anchors(
@@ -101,85 +101,104 @@ def _given_anchors(
     )
 
 
-def kmeans_anchors(rows: Array, n_anchors: int, seed: int) -> Array:
-    """Centres of a short k-means on prepared rows (host, dense or sparse)."""
+def anchors_of_views(views: list[Array], n_anchors: int, seed: int) -> list[Array]:
+    """Centres of a short k-means on prepared rows of every view, same seed each.
+
+    On a device views of equally many rows go side by side: one search after the
+    other would mostly wait.
+    """
+    searches = [_search_of(rows, n_anchors) for rows in views]
+    found: dict[int, Array] = {}
+    for v, search in enumerate(searches):
+        if not is_torch_array(search.rows):
+            found[v] = kmeans_anchors(search, n_anchors, seed)
+        elif v not in found:
+            alike = [
+                u for u, other in enumerate(searches)
+                if (len(other.rows), other.steps) == (len(search.rows), search.steps)
+            ]  # fmt: skip
+            rows = [searches[u].rows for u in alike]
+            made = _side_by_side(rows, n_anchors, search.steps, seed)
+            found.update(zip(alike, made, strict=True))
+    return [found[v] for v in range(len(views))]
+
+
+class AnchorSearch(NamedTuple):
+    """Rows to search, and how many Lloyd steps; 0 where every row is an anchor."""
+
+    rows: Array
+    steps: int
+
+
+def _search_of(rows: Array, n_anchors: int) -> AnchorSearch:
+    """Anchors need to cover the data, not to converge: a few rows and steps do."""
     rows = rows[: ROWS_PER_ANCHOR * n_anchors]
     if n_anchors >= rows.shape[0]:
-        return dense(rows)
-    work = rows.shape[0] * n_anchors * rows.shape[1]
-    if work > (LARGE_SEARCH_ON_DEVICE if is_torch_array(rows) else LARGE_SEARCH):
-        search_by = sparse_lloyd if sp.issparse(rows) else lloyd
-        return search_by(rows[: LARGE_ROWS_PER_ANCHOR * n_anchors], n_anchors, seed)
-    rows = rows if sp.issparse(rows) else to_host(rows)
-    rows = coarse(rows)
-    # Anchors need to cover the data, not to converge: a few Lloyd steps do. For
-    # many of them random rows are as good a start as k-means++, and far cheaper.
-    start: Any = "k-means++"
-    if n_anchors > MOST_SPREAD:
-        chosen = np.random.default_rng(seed).permutation(rows.shape[0])[:n_anchors]
-        start = dense(rows[chosen]).astype(rows.dtype)
-    search = KMeans(
-        n_anchors,
-        init=start,
-        n_init=1,
-        max_iter=KMEANS_STEPS,
-        random_state=seed,
-        tol=0.0,
-    )
-    return np.asarray(quiet_fit(search, rows).cluster_centers_, dtype=np.float64)
+        return AnchorSearch(rows, 0)
+    if rows.shape[0] * n_anchors * rows.shape[1] > LARGE_SEARCH:
+        return AnchorSearch(rows[: LARGE_ROWS_PER_ANCHOR * n_anchors], LARGE_STEPS)
+    return AnchorSearch(rows, KMEANS_STEPS)
 
 
-def lloyd(rows: Array, n_anchors: int, seed: int) -> Array:
-    """A few Lloyd steps from random rows, where k-means++ would take too long."""
-    xp = namespace(rows)
-    start = np.random.default_rng(seed).permutation(rows.shape[0])[:n_anchors]
-    centres = rows[like(start, rows)]
-    ones = xp.ones_like(rows[:, :1])
-    for _ in range(KMEANS_STEPS if is_torch_array(rows) else LARGE_STEPS):
-        score = rows @ (-2.0 * centres.T)
-        score += row_norms(centres)
-        nearest = xp.argmin(score, axis=1)
-        counts = cast(index_sum(ones, nearest, n_anchors), rows)
-        sums = cast(index_sum(rows, nearest, n_anchors), rows)
-        filled = counts > 0
-        safe = xp.where(filled, counts, xp.ones_like(counts))
-        centres = xp.where(filled, sums / safe, centres)
-    return wide(centres)
+def _start(rows: Array, n_anchors: int, steps: int, seed: int) -> Matrix:
+    """Numbers of the first centres, for (s, n, d) rows of s views.
 
-
-def sparse_lloyd(rows: Any, n_anchors: int, seed: int) -> Matrix:
-    """The same steps on sparse rows; only the centres are dense."""
-    n_rows = rows.shape[0]
-    start = np.random.default_rng(seed).permutation(n_rows)[:n_anchors]
-    centres = np.asarray(rows[start].toarray())
-    for _ in range(LARGE_STEPS):
-        score = rows @ np.ascontiguousarray(-2.0 * centres.T)
-        nearest = np.argmin(score + row_norms(centres), axis=1)
-        counts = np.bincount(nearest, minlength=n_anchors)
-        share = (1.0 / counts[nearest]).astype(rows.dtype)
-        place = (nearest, np.arange(n_rows))
-        means = sp.csr_array((share, place), shape=(n_anchors, n_rows)) @ rows
-        filled = np.flatnonzero(counts)
-        centres[filled] = means[filled].toarray()
-    return centres
-
-
-def coarse(rows: Array) -> Array:
-    """Rows rounded to 24 binary digits.
-
-    k-means++ meets exact ties (either of two rows that are each other's nearest),
-    and the rounding of other sums must not be what breaks them.
+    For many centres random rows are as good as k-means++, and far cheaper.
     """
-    if sp.issparse(rows):
-        return sp.csr_array((coarse(rows.data), rows.indices, rows.indptr), rows.shape)
-    mantissa, exponent = np.frexp(rows)
-    return np.ldexp(np.rint(mantissa * 2.0**24) / 2.0**24, exponent)
+    rng = np.random.default_rng(seed)
+    if steps == LARGE_STEPS or n_anchors > MOST_SPREAD:
+        return rng.permutation(rows.shape[-2])[None, :n_anchors]
+    return spread_rows(rows, n_anchors, rng)
 
 
-def dense(rows: Array) -> Matrix:
-    """A few rows as a dense float64 array on the host."""
-    plain = rows.toarray() if sp.issparse(rows) else to_host(rows)
-    return plain.astype(np.float64, copy=False)
+def kmeans_anchors(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
+    """Anchors of one view on the host, dense or sparse."""
+    rows, steps = search
+    if steps == 0:
+        return np.asarray(dense(rows))
+    chosen = _start(rows, n_anchors, steps, seed)[0]
+    first = dense(rows[chosen])
+    if steps == LARGE_STEPS:
+        if sp.issparse(rows):
+            return sparse_lloyd(rows, first, steps)
+        found = lloyd(rows, first[None].astype(rows.dtype), steps)
+        return np.asarray(wide(found.centres[0]))
+    first = first.astype(rows.dtype)
+    model = KMeans(n_anchors, init=first, n_init=1, max_iter=steps, tol=0.0)
+    return np.asarray(quiet_fit(model, rows).cluster_centers_, dtype=np.float64)
+
+
+def _side_by_side(
+    views: list[Array], n_anchors: int, steps: int, seed: int
+) -> list[Array]:
+    """Anchors of views on a device, made equally wide with zeros."""
+    if steps == 0:
+        return [dense(rows) for rows in views]
+    xp = namespace(views[0])
+    widest = max(x.shape[1] for x in views)
+    rows = xp.zeros(
+        (len(views), len(views[0]), widest),
+        dtype=views[0].dtype,
+        device=views[0].device,
+    )
+    for place, x in zip(rows, views, strict=True):
+        place[:, : x.shape[1]] = x
+    chosen = _start(rows, n_anchors, steps, seed)
+    first = xp.stack(
+        [
+            x[like(own, x)]
+            for x, own in zip(
+                rows, np.resize(chosen, (len(views), n_anchors)), strict=True
+            )
+        ]
+    )
+    centres = wide(lloyd(rows, first, steps).centres)
+    return [c[:, : x.shape[1]] for c, x in zip(centres, views, strict=True)]
+
+
+def dense(rows: Array) -> Array:
+    """A few rows as a dense float64 array, where they are."""
+    return wide(rows.toarray() if sp.issparse(rows) else rows)
 
 
 class WidthSmall(NamedTuple):
@@ -225,8 +244,9 @@ def make_kernels(
     return tuple(kernels)
 
 
-def spacing(anchors: Matrix) -> float:
+def spacing(anchors: Array) -> float:
     """Mean distance of an anchor to the nearest other one; 0 if all are the same."""
+    anchors = to_host(anchors)
     d = squared_distances(anchors, anchors)
     noise = 16 * np.finfo(d.dtype).eps * row_norms(anchors)
     nearest = np.where(d > noise[:, None], d, np.inf).min(axis=1)
@@ -246,7 +266,8 @@ def width_step(block: Block, state: State, small: WidthSmall) -> Result:
         # |x|²+|a|²−2x·a of a row with itself is rounding, not distance.
         noise = xp.finfo(d.dtype).eps ** 0.5 * 4 * row_norms(rows) ** 0.5
         nearest = nearest * wide(nearest > wide(noise))
-        there = wide(like(block.present[:, v], nearest))
+        own = block.there(v)
+        there = xp.ones_like(nearest) if own is None else wide(like(own, nearest))
         away = wide(nearest > 0) * there
         sums = [xp.sum(nearest * there), xp.sum(there), xp.sum(away)]
         stats[f"nearest{v}"] = xp.stack(sums)

@@ -1,9 +1,9 @@
 """One k-means for every engine: starts on a drawn sample, Lloyd steps as passes.
 
-`kmeans` is Euclidean and starts from the best of several scikit-learn runs on
-rows drawn by content. `correlation_kmeans` is the D, G step of the paper's
-eq. (18) as its authors run it: rows are z-scored, so the largest inner product
-is the largest correlation; one start, ten steps.
+`kmeans` is Euclidean and starts from the best of several searches on rows drawn
+by content: scikit-learn's, or on a device `lloyd`. `correlation_kmeans` is the
+D, G step of the paper's eq. (18) as its authors run it: rows are z-scored, so the
+largest inner product is the largest correlation; one start, ten steps.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import is_torch_array
 from sklearn.cluster import KMeans
 
 from ._xp import (
@@ -21,10 +22,12 @@ from ._xp import (
     row_norms,
     smallest,
     to_host,
+    wide,
     wide_sum,
 )
 from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .engine import Engine, Result, State
+from .lloyd import lloyd
 from .quiet_kmeans import quiet_fit
 from .scaling import cast
 from .starts import spread_rows
@@ -37,6 +40,7 @@ KMEANS_SAMPLE = 8192
 # The sample has settled the starts; full passes only polish them.
 MOST_PASSES = 20
 SAME = 1e-5
+MOST_STEPS = 300
 
 
 class Centres(NamedTuple):
@@ -93,7 +97,8 @@ def assign_step(block: Block, state: State, small: Centres) -> Result:
 def nearest(rows: Array, centres: Centres) -> tuple[Array, Array]:
     """Label and cost (distance² − |b|²) of every row."""
     xp = namespace(rows)
-    cost = rows @ cast(-2.0 * centres.points.T, rows) + cast(centres.offsets, rows)
+    cost = rows @ cast(-2.0 * centres.points.T, rows)
+    cost += cast(centres.offsets, rows)
     return xp.argmin(cost, axis=1), xp.min(cost, axis=1)
 
 
@@ -123,7 +128,8 @@ class Clustering(NamedTuple):
 
 def correlation_kmeans(engine: Engine, rows: Matrix, max_iter: int = 10) -> Clustering:
     """Correlation k-means from the given rows as centres: one start, few steps."""
-    centres = correlation(pick(engine, FIELD, rows), np.ones(len(rows)))
+    first = to_host(pick(engine, FIELD, rows))
+    centres = correlation(first, np.ones(len(rows)))
     for _ in range(max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
         centres = correlation(to_host(total["sums"]), to_host(total["counts"]))
@@ -139,15 +145,14 @@ class Picked(NamedTuple):
     rows: Matrix
 
 
-def pick(engine: Engine, name: str, rows: Matrix) -> Matrix:
-    """The given rows of a state field, on the host, in the order asked for."""
+def pick(engine: Engine, name: str, rows: Matrix) -> Array:
+    """The given rows of a state field, in the order asked for, where they are."""
     order = np.argsort(rows, kind="stable")
     wanted = Picked(name, np.asarray(rows)[order])
     _, notes = engine.run(pick_step, wanted, title="Gathering rows", views=False)
-    found = np.concatenate([n for n in notes if n.size], axis=0)
-    out = np.empty_like(found)
-    out[order] = found
-    return out
+    parts = [note for note in notes if note.shape[0]]
+    found = namespace(parts[0]).concat(parts)
+    return found[like(np.argsort(order, kind="stable"), found)]
 
 
 def pick_step(block: Block, state: State, small: Picked) -> Result:
@@ -155,7 +160,7 @@ def pick_step(block: Block, state: State, small: Picked) -> Result:
     low, high = np.searchsorted(small.rows, [block.start, block.start + len(block)])
     inside = small.rows[low:high] - block.start
     values = state[small.name]
-    return Result(note=to_host(values[like(inside, values)]))
+    return Result(note=values[like(inside, values)])
 
 
 def kmeans(
@@ -181,8 +186,8 @@ def kmeans(
         if first is None:
             search = _search(some, n_clusters, n_init, seed)
         else:
-            search = _refine(some, centroids(some, first, n_clusters))
-        found = euclidean(search.cluster_centers_), np.inf, 0
+            search = _refine(some, centroids(some, first, n_clusters)[None, :, :])
+        found = euclidean(search.centres), np.inf, 0
     centres, last, done = found
     for step in range(done, max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
@@ -200,36 +205,58 @@ def partition(
     engine: Engine, n_clusters: int, rows: Matrix, *, n_init: int, seed: int
 ) -> Matrix:
     """Labels of the given (drawn) rows: the best of `n_init` runs on them."""
-    search = _search(_sample(engine, rows), n_clusters, n_init, seed)
-    return np.asarray(search.labels_)
+    return _search(_sample(engine, rows), n_clusters, n_init, seed).labels
 
 
-def centroids(rows: Matrix, labels: Matrix, n_clusters: int) -> Matrix:
+def centroids(rows: Array, labels: Matrix, n_clusters: int) -> Array:
     """Mean of the rows of every label; a label without rows takes one of them."""
-    sums = np.zeros((n_clusters, rows.shape[1]))
-    np.add.at(sums, labels, rows)
+    sums = to_host(index_sum(rows, like(labels, rows), n_clusters))
     counts = np.bincount(labels, minlength=n_clusters)
-    return _means(sums, counts, np.resize(rows, sums.shape))
+    spare = to_host(rows[:n_clusters])
+    return like(_means(sums, counts, np.resize(spare, sums.shape)), rows)
 
 
-def _sample(engine: Engine, rows: Matrix) -> Matrix:
-    return pick(engine, FIELD, rows[:KMEANS_SAMPLE]).astype(np.float64)
+def _sample(engine: Engine, rows: Matrix) -> Array:
+    found = pick(engine, FIELD, rows[:KMEANS_SAMPLE])
+    return wide(found if is_torch_array(found) else to_host(found))
 
 
-def _search(sample: Matrix, n_clusters: int, n_init: int, seed: int) -> KMeans:
-    """The best of `n_init` runs; a later one must be better by more than rounding."""
+class Search(NamedTuple):
+    """The best of a few searches on a sample, on the host."""
+
+    centres: Matrix
+    labels: Matrix
+
+
+def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> Search:
+    """The best of `n_init` runs from rows far from each other."""
     rng = np.random.default_rng(seed)
-    best = _refine(sample, sample[spread_rows(sample, n_clusters, rng)])
-    for _ in range(n_init - 1):
-        found = _refine(sample, sample[spread_rows(sample, n_clusters, rng)])
-        if found.inertia_ < (1.0 - SAME) * best.inertia_:
-            best = found
+    picks = spread_rows(sample, n_clusters, rng, n_init)
+    return _refine(sample, sample[like(picks, sample)])
+
+
+def _refine(sample: Array, starts: Array) -> Search:
+    """k-means on the sample from every start (n_starts, n_clusters, k); the best."""
+    if is_torch_array(sample):
+        found = lloyd(sample, starts, MOST_STEPS)
+        best = _best([float(x) for x in to_host(found.inertia)])
+        labels = to_host(found.labels[best])
+        return Search(to_host(found.centres[best]), labels)
+    runs = [
+        quiet_fit(KMeans(len(start), init=start, n_init=1, tol=0.0), sample)
+        for start in starts
+    ]
+    run = runs[_best([run.inertia_ for run in runs])]
+    return Search(run.cluster_centers_, np.asarray(run.labels_))
+
+
+def _best(inertias: list[float]) -> int:
+    """The smallest; a later one must be better by more than rounding."""
+    best = 0
+    for number, inertia in enumerate(inertias):
+        if inertia < (1.0 - SAME) * inertias[best]:
+            best = number
     return best
-
-
-def _refine(sample: Matrix, centres: Matrix) -> KMeans:
-    """One run of k-means on the sample, from these centres."""
-    return quiet_fit(KMeans(len(centres), init=centres, n_init=1, tol=0.0), sample)
 
 
 def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:

@@ -1,8 +1,8 @@
 """Draw rows by content, so that a shuffled file gives the same draw.
 
-Every row gets two seeded 64-bit hashes of its standardised values: a coarse
-one (rounded to 1/64 of a standard deviation, so that rounding in other sums
-does not move it) and a fine one that settles ties. The m rows with the
+Every row gets two seeded hashes of its standardised values: a coarse one (rounded
+to 1/64 of a standard deviation, so that rounding in other sums does not move it)
+and a fine one that settles ties. The m rows with the
 smallest hashes are the draw: a bottom-m sketch that blocks, engines and
 workers can merge in any order.
 """
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._xp import Array, like, namespace, to_host, wide
+from ._xp import Array, like, namespace, to_host
 from .engine import Engine, Result, State
-from .scaling import Moments, Scaling, make_scaling, measure, suggest
+from .scaling import Moments, Scaling, cast, make_scaling, measure, suggest
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
 
 COARSE = 64.0
-FINE = 2.0**20
+FINE = 2.0**16
 ALL = 2**63 - 1
 SAMPLED_ROWS = 65_536
 SAMPLED = "sampled"
@@ -79,7 +79,7 @@ def draw_rows(
     """Row numbers of a draw of `size` rows, in the order of their hashes."""
     multipliers = tuple(
         # The same stream for every view: a view's place must not matter.
-        np.random.default_rng(seed).integers(-(2**62), 2**62, m.mean.size) * 2 + 1
+        _odd_numbers(m.mean.size, seed)
         for m in moments
     )
     n_rows = engine.n_samples
@@ -93,6 +93,11 @@ def draw_rows(
         if keys.shape[1] >= size or below == ALL:
             break
     return np.asarray(keys[2, _smallest(keys, size)])
+
+
+def _odd_numbers(size: int, seed: int) -> Matrix:
+    numbers = np.random.default_rng(seed).integers(-(2**30), 2**30, size) * 2 + 1
+    return numbers.astype(np.int32)
 
 
 def _quantile(share: float) -> int:
@@ -118,12 +123,13 @@ def _row_hash(
     """Hash of the block's rows (or of some of them) over all views they have."""
     total: Array = 0
     for v, x in enumerate(block.views):
-        there = block.present[:, v]
+        there = block.there(v)
         if rows is not None:
-            x, there = x[rows], there[to_host(rows)]
-        codes = _codes(x, small.moments[v])
-        one = _hash(codes, steps, small.multipliers[v])
-        total = total + (one if bool(there.all()) else one * like(there, one))
+            x = x[rows]
+            there = None if there is None else there[to_host(rows)]
+        codes = _codes(x, small.moments[v], steps)
+        one = _hash(codes, small.multipliers[v])
+        total = total + (one if there is None else one * like(there, one))
     return _mix(total)
 
 
@@ -131,27 +137,31 @@ def _smallest(keys: Matrix, size: int) -> Matrix:
     return np.lexsort((keys[1], keys[0]))[:size]
 
 
-def _codes(x: Array, moments: Moments) -> Array:
-    """The row's values in standard deviations; sparse views are not centred."""
+def _codes(x: Array, moments: Moments, steps: float) -> Array:
+    """The row's values in steps of a standard deviation; sparse ones not centred."""
+    unit = moments.inverse_std * steps
     if sp.issparse(x):
-        scaled = x.data.astype(np.float64) * moments.inverse_std[x.indices]
+        scaled = x.data * unit[x.indices].astype(x.dtype)
         return sp.csr_array((scaled, x.indices, x.indptr), shape=x.shape)
-    codes = wide(x, copy=True)
-    codes -= like(moments.mean, codes)
-    codes *= like(moments.inverse_std, codes)
+    codes = x - cast(moments.mean, x)
+    codes *= cast(unit, codes)
     return codes
 
 
-def _hash(codes: Array, steps: float, multiplier: Matrix) -> Array:
-    """Mixed linear hash, modulo 2^64, of every row's rounded values."""
+def _hash(codes: Array, multiplier: Matrix) -> Array:
+    """Mixed linear hash, modulo 2^32, of every row's rounded values.
+
+    No value is further from the mean than √n standard deviations: in steps it
+    fits into 32 bits.
+    """
     if sp.issparse(codes):
-        whole = np.rint(codes.data * steps).astype(np.int64)
+        whole = np.rint(codes.data).astype(np.int32)
         rounded = sp.csr_array((whole, codes.indices, codes.indptr), codes.shape)
-        return _mix(np.asarray(rounded @ multiplier))
+        return _mix(np.asarray(rounded @ multiplier).astype(np.int64))
     xp = namespace(codes)
-    whole = xp.astype(xp.round(codes * steps), xp.int64)
+    whole = xp.astype(xp.round(codes), xp.int32)
     whole *= like(multiplier, codes)
-    return _mix(xp.sum(whole, axis=1))
+    return _mix(xp.astype(xp.sum(whole, axis=1, dtype=xp.int32), xp.int64))
 
 
 def _mix(h: Array) -> Array:

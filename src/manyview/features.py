@@ -24,7 +24,10 @@ LAM_SHARE = 0.01
 
 
 class Features(NamedTuple):
-    """How to make (or find) the kept features of a block."""
+    """How to make (or find) the kept features of a block.
+
+    `reuse` says that distances may be overwritten by the features made of them.
+    """
 
     scalings: tuple[Scaling, ...]
     kernels: tuple[Kernel, ...]
@@ -32,6 +35,7 @@ class Features(NamedTuple):
     reduces: tuple[Matrix | None, ...] = ()
     keep: bool = True
     sampled: bool = False
+    reuse: bool = False
 
 
 def feature_passes(n_rounds: int, sampled: bool) -> int:
@@ -71,10 +75,13 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
     rows = None
     if small.sampled:
         rows = namespace(state[SAMPLED]).nonzero(state[SAMPLED])[0]
+    chosen_rows = None if rows is None else to_host(rows)
     for v, x in enumerate(block.views):
-        there = to_host(block.present[:, v])
-        stats[f"all{v}"] = _count(there)
-        chosen = there if rows is None else there[to_host(rows)]
+        there = block.there(v)
+        stats[f"all{v}"] = _count(there, len(block))
+        chosen = there
+        if there is not None and chosen_rows is not None:
+            chosen = there[chosen_rows]
         if rows is not None and not small.keep:
             phi = features(x[rows], small.scalings[v], small.kernels[v])
             phi = masked(phi, chosen)
@@ -85,7 +92,7 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
             phi = phi if rows is None else phi[rows]
         stats[f"gram{v}"] = ridge.block_gram(phi, exact=not small.sampled)
         stats[f"sum{v}"] = wide_sum(phi, axis=0)
-        stats[f"rows{v}"] = _count(chosen)
+        stats[f"rows{v}"] = _count(chosen, phi.shape[0])
     return Result(state=kept, stats=stats)
 
 
@@ -98,11 +105,11 @@ def _first_features(
         return features(x, small.scalings[v], small.kernels[v])
     # A copy: a view of no columns would hold on to all of the distances.
     kept[f"D{v}"] = namespace(d).asarray(d[:, :0], copy=True)
-    return from_distances(d, small.kernels[v])
+    return from_distances(d, small.kernels[v], reuse=small.reuse)
 
 
-def _count(there: Matrix) -> Matrix:
-    return np.asarray(float(np.count_nonzero(there)))
+def _count(there: Matrix | None, n_rows: int) -> Matrix:
+    return np.asarray(float(n_rows if there is None else np.count_nonzero(there)))
 
 
 def block_features(block: Block, state: State, small: Features, v: int) -> Array:
@@ -124,10 +131,9 @@ def keep_features(kept: dict[str, Array], made: Array, small: Features, v: int) 
         kept[f"Psi{v}"], kept[f"Phi{v}"] = made, made[:, :0]
 
 
-def masked(rows: Array, there: Array) -> Array:
-    """Rows without the view contribute nothing."""
-    here = to_host(there)
-    if here.all():
+def masked(rows: Array, there: Array | None) -> Array:
+    """Rows without the view (where not all have it) contribute nothing."""
+    if there is None:
         return rows
     xp = namespace(rows)
-    return xp.where(like(here, rows)[:, None], rows, xp.zeros_like(rows))
+    return xp.where(like(there, rows)[:, None], rows, xp.zeros_like(rows))

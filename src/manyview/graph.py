@@ -28,7 +28,7 @@ from ._xp import (
     weighted_rows,
     wide,
 )
-from .anchors import kmeans_anchors, squared_distances
+from .anchors import anchors_of_views, squared_distances
 from .assign import KMEANS_SAMPLE
 from .draw import SAMPLED, SAMPLED_ROWS, Draw
 from .eigen import NO_SIZE, leading, leading_values
@@ -52,11 +52,10 @@ TIES = ("columns", "weights")
 
 
 class Piece(NamedTuple):
-    """Some views (with a weight each in the distance) seen from joint anchors."""
+    """A view seen from one set of anchors."""
 
-    views: tuple[int, ...]
-    weights: tuple[float, ...]
-    anchors: tuple[Matrix, ...]
+    view: int
+    anchors: Array
 
 
 class Graph(NamedTuple):
@@ -69,7 +68,7 @@ class Graph(NamedTuple):
     @property
     def sizes(self) -> list[int]:
         """Number of anchors of every piece."""
-        return [len(p.anchors[0]) for p in self.pieces]
+        return [len(p.anchors) for p in self.pieces]
 
 
 class Spectrum(NamedTuple):
@@ -109,37 +108,18 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
-        d, there = piece_distances(piece, rows, to_host(block.present))
+        d = squared_distances(rows[piece.view], piece.anchors)
+        there = block.there(piece.view)
         index, w = linear_weights(d, min(graph.n_neighbors, max(size - 1, 1)))
         xp = namespace(w)
         columns.append(xp.astype(index, xp.int32) + offset)
-        weights.append(w if there is None else w * there[:, None])
+        weights.append(w if there is None else w * cast(there[:, None], w))
         offset += size
     w = xp.concat(weights, axis=1)
     # A row that lacks a view gives that view's share to the others.
     total = xp.sum(w, axis=1, keepdims=True)
     w *= len(graph.pieces) / xp.where(total > 0, total, xp.ones_like(total))
     return xp.concat(columns, axis=1), w
-
-
-def piece_distances(
-    piece: Piece, rows: list[Array], present: Matrix
-) -> tuple[Array, Array | None]:
-    """Weighted squared distances to the piece's anchors, and which rows have any."""
-    if len(piece.views) == 1 and present[:, piece.views[0]].all():
-        return squared_distances(rows[piece.views[0]], piece.anchors[0]), None
-    total: Array = 0.0
-    share: Array = 0.0
-    for v, weight, anchors in zip(
-        piece.views, piece.weights, piece.anchors, strict=True
-    ):
-        d = squared_distances(rows[v], anchors)
-        there = cast(present[:, v], d)
-        total = total + d * (weight * there[:, None])
-        share = share + there
-    xp = namespace(total)
-    seen = xp.where(share > 0, share, xp.ones_like(share))
-    return total / seen[:, None], xp.astype(share > 0, total.dtype)
 
 
 def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
@@ -201,11 +181,10 @@ def build_graph(
     prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
     pieces = []
     for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
-        for v, rows in enumerate(prepared):
-            for size in sizes:
-                # The same seed for every view: a view's place must not matter.
-                anchors = kmeans_anchors(rows, size, int(draw_seed))
-                pieces.append(Piece((v,), (1.0,), (anchors,)))
+        # The same seed for every view: a view's place must not matter.
+        found = [anchors_of_views(prepared, size, int(draw_seed)) for size in sizes]
+        for v in range(len(prepared)):
+            pieces += [Piece(v, own[v]) for own in found]
     return Graph(scalings, tuple(pieces), n_neighbors)
 
 
@@ -228,7 +207,7 @@ def resolutions(n_samples: int, n_clusters: int, share: int) -> list[int]:
 
 def piece_shares(graph: Graph) -> Matrix:
     """What every piece counts for in its view: finer ones somewhat more."""
-    views = np.array([p.views[0] for p in graph.pieces])
+    views = np.array([p.view for p in graph.pieces])
     shares = np.asarray(graph.sizes, dtype=np.float64) ** FINENESS
     return np.asarray(shares / np.bincount(views, weights=shares)[views])
 
@@ -266,7 +245,7 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     _, notes = engine.run(neighbour_step, graph, title="Anchor graph")
     xp = namespace(notes[0][1])
     columns, weights = (xp.concat(parts) for parts in zip(*notes, strict=True))
-    owner = np.repeat([p.views[0] for p in graph.pieces], graph.sizes)
+    owner = np.repeat([p.view for p in graph.pieces], graph.sizes)
     share = np.repeat(piece_shares(graph), graph.sizes)
     gram, root = scaled_gram(columns, weights, share)
     gaps = []

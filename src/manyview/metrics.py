@@ -40,6 +40,8 @@ __all__ = [
 
 Labels = ArrayLike | Iterable[Hashable]
 
+MOST_CELLS = 2**20
+
 
 def clustering_scores(labels_true: Labels, labels_pred: Labels) -> dict[str, float]:
     """Score a partition with all seven measures.
@@ -87,8 +89,30 @@ def contingency(labels_true: Labels, labels_pred: Labels) -> csr_array:
             f"labels_true has {len(codes_true)} entries and labels_pred has "
             f"{len(codes_pred)}; give one label per sample in both."
         )
-    table = contingency_matrix(codes_true, codes_pred, sparse=True, dtype=np.int64)
+    table = _count_pairs(codes_true, codes_pred)
+    if table is None:
+        table = contingency_matrix(codes_true, codes_pred, sparse=True, dtype=np.int64)
     return csr_array(table)
+
+
+def _count_pairs(rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any] | None:
+    """The table by one count, without sorting; None unless labels are small integers.
+
+    Examples
+    --------
+    >>> _count_pairs(np.array([7, 7, 9]), np.array([1, 0, 0]))
+    array([[1, 1],
+           [1, 0]])
+    """
+    if rows.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
+        return None
+    height, width = (int(c.max()) - int(c.min()) + 1 for c in (rows, columns))
+    if height * width > MOST_CELLS:
+        return None
+    first, second = (c.astype(np.int64) - int(c.min()) for c in (rows, columns))
+    table = np.bincount(first * width + second, minlength=height * width)
+    table = table.reshape(height, width)
+    return table[table.any(axis=1)][:, table.any(axis=0)]
 
 
 def accuracy(labels_true: Labels, labels_pred: Labels) -> float:

@@ -53,7 +53,9 @@ class OrderReport(NamedTuple):
 
 def order_report(labels: Matrix, sequence: Sequence, n_clusters: int) -> OrderReport:
     """Compare labels with the order they were smoothed along."""
-    along = np.lexsort((sequence.position, sequence.group))
+    starts = np.concatenate([[0], np.cumsum(sequence.lengths)[:-1]])
+    along = np.empty(labels.size, dtype=np.intp)
+    along[starts[sequence.group] + sequence.position] = np.arange(labels.size)
     ordered, group = labels[along], sequence.group[along]
     inside = group[1:] == group[:-1]
     changes = int(np.sum((ordered[1:] != ordered[:-1]) & inside))

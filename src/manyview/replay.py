@@ -154,7 +154,7 @@ class ReplayClusterer(
         weights: FloatArray,
     ) -> None:
         """How much each view shaped the clusters, overall and of each cluster."""
-        own = assign.pick(engine, assign.LABELS, drawn.rows[:INFLUENCE_ROWS])
+        own = to_host(assign.pick(engine, assign.LABELS, drawn.rows[:INFLUENCE_ROWS]))
         found = measure_influence(drawn.block, scalings, own, weights, self.n_clusters_)
         self.view_influence_, self.cluster_influence_ = found
 

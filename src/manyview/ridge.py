@@ -115,8 +115,7 @@ def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
     """(gram + lam I)⁻¹, or None where that is not safely positive definite."""
     if lam <= FLOOR * float(gram.diagonal().sum()):
         return None
-    eye = _xp.like(np.eye(len(gram)), gram)
-    return _xp.inverse_by_cholesky(gram + lam * eye)
+    return _xp.inverse_by_cholesky(_xp.plus_diagonal(gram, lam))
 
 
 def _inverse_by_eigenvectors(gram: Array, lam: float) -> Array:

@@ -17,8 +17,10 @@ from ._xp import (
     eigh,
     like,
     namespace,
+    row_dots,
     row_norms,
     tall_product,
+    tall_sum,
     to_host,
     wide,
     wide_sum,
@@ -135,7 +137,7 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
         keep_features(kept, phi, small.features, v)
-        B = masked(kept["B_bar"], block.present[:, v])
+        B = masked(kept["B_bar"], block.there(v))
         # In float64: the ridge fit of the first round blows up the rounding of sums
         # over rows, and shuffled rows would end in other clusters.
         stats[f"P{v}"] = tall_product(wide(phi), wide(B))
@@ -152,7 +154,7 @@ def start_step(block: Block, state: State, small: Start) -> Result:
         phi = block_features(block, state, small.features, v)
         keep_features(kept, phi, small.features, v)
         first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
-        firsts.append(masked(first, block.present[:, v]))
+        firsts.append(masked(first, block.there(v)))
         phis.append(phi)
     if small.signs:
         xp = namespace(phis[0])
@@ -168,7 +170,7 @@ def _shared_products(block: Block, B_bar: Array, phis: list[Array]) -> dict[str,
     """P_v and column sums where every B_v is B_bar."""
     stats: dict[str, Array] = {}
     for v, phi in enumerate(phis):
-        B = masked(B_bar, block.present[:, v])
+        B = masked(B_bar, block.there(v))
         stats[f"P{v}"] = tall_product(phi, B)
         stats[f"sum{v}"] = wide_sum(B, axis=0)
     return stats
@@ -181,20 +183,21 @@ def round_step(block: Block, state: State, small: Round) -> Result:
     kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
     total = xp.zeros_like(B_bar)
+    agreed = small.beta * B_bar if small.beta else None
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
         B = phi @ cast(small.fits[v], phi)
         B -= cast(small.offsets[v], B)
-        if small.beta:
-            B += small.beta * B_bar
+        if agreed is not None:
+            B += agreed
         if small.smooth is not None:
             B += state.get("F_out", F) @ cast(small.smooth[v], B)
         if small.filtered:
             B += small.filtered * state[f"Y{v}"]
-        B = masked(z_score(B, small.centre), block.present[:, v])
+        B = masked(z_score(B, small.centre), block.there(v))
         total += small.worth[v] * B
         stats[f"P{v}"] = tall_product(phi, B)
-        stats[f"sum{v}"] = wide_sum(B, axis=0)
+        stats[f"sum{v}"] = tall_sum(B)
         stats[f"square{v}"] = wide_sum(row_norms(B))
         if F is not None:
             stats[f"C{v}"] = tall_product(F, B)
@@ -202,7 +205,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             kept[f"B{v}"] = B
     counts = view_counts(block, total, small.worth)
     kept["B_bar"] = fresh = z_score(total / counts, small.centre)
-    stats["apart"] = wide_sum(xp.vecdot(fresh, counts * fresh - 2.0 * total))
+    stats["apart"] = wide_sum(row_dots(fresh, counts * fresh - 2.0 * total))
     note = None if small.trace is None else _traced(block, kept, small.trace)
     return Result(
         state=kept if small.keep else {"B_bar": fresh}, stats=stats, note=note
@@ -213,7 +216,7 @@ def view_counts(block: Block, model: Array, worth: tuple[float, ...]) -> Array:
     """Total weight of the views that every row has, as a column."""
     present = to_host(block.present)
     # One number serves all rows where none lacks a view: no column to move about.
-    shares = present[:1] if present.all() else present
+    shares = present[:1] if block.complete else present
     return cast((shares @ np.asarray(worth, dtype=np.float64))[:, None], model)
 
 
@@ -358,9 +361,9 @@ def _gather_trace(
     out = {name: np.concatenate([n[name] for n in notes]) for name in names}
     for v in range(len(names) - 1):
         if filtered:
-            out[f"Y{v}"] = pick(engine, f"Y{v}", rows)
+            out[f"Y{v}"] = to_host(pick(engine, f"Y{v}", rows))
         elif smooth is not None:
-            out[f"Y{v}"] = pick(engine, "F", rows) @ to_host(smooth[v])
+            out[f"Y{v}"] = to_host(pick(engine, "F", rows)) @ to_host(smooth[v])
     return out
 
 

@@ -389,7 +389,7 @@ class S2MVTC(ReplayClusterer):
         self._passes = Passes(setup.spectrum, setup.start, tuple(history.rounds))
         if setup.spectrum is not None:
             self.view_weights_ = setup.spectrum.weights
-        self.anchors_ = list(setup.anchors)
+        self.anchors_ = [to_host(a) for a in setup.anchors]
         self.objective_, self.n_iter_ = history.objective, len(history.objective)
         if history.trace:
             self.trace_ = history.trace
@@ -413,7 +413,13 @@ class S2MVTC(ReplayClusterer):
         kernels = make_kernels(
             engine, self.kernel, scalings, anchors, keep=keep, drawn=some
         )
-        plain = Features(scalings, kernels, keep=keep, sampled=rough)
+        plain = Features(
+            scalings,
+            kernels,
+            keep=keep,
+            sampled=rough,
+            reuse=not engine.redoes,
+        )
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
         if self._uses_graph():
             spectrum = graph.fit_graph(

@@ -7,13 +7,14 @@ nothing.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from ._xp import Array, like, namespace, to_host, wide, wide_sum
+from ._xp import Array, column_squares, like, namespace, to_host, wide, wide_sum
 from .engine import Engine, Result, State
 from .standardise import unit_rows
 from .views import Block
@@ -35,8 +36,6 @@ class Moments(NamedTuple):
     n_rows: float
     mean: Matrix
     std: Matrix
-    zero_share: float
-    negative_share: float
     sparse: bool
 
     @property
@@ -69,8 +68,6 @@ class Tally(NamedTuple):
     n_rows: float
     mean: Matrix
     squares: Matrix
-    zeros: float
-    negatives: float
     sparse: bool
 
 
@@ -92,22 +89,17 @@ def _survey(block: Block, v: int) -> Tally:
         exact = x.astype(np.float64)
         mean = np.asarray(exact.sum(axis=0)).ravel() / max(count, 1.0)
         squares = np.asarray(exact.multiply(exact).sum(axis=0)).ravel()
-        zeros = count * x.shape[1] - float(np.count_nonzero(x.data))
-        negatives = float((x.data < 0).sum())
         squares = np.maximum(squares - count * mean**2, 0.0)
-        return Tally(count, mean, squares, zeros, negatives, True)
-    xp = namespace(x)
+        return Tally(count, mean, squares, True)
     mean = wide_sum(x, axis=0) / max(count, 1.0)
-    away = wide(x, copy=True)
-    away -= mean
+    near = cast(mean, x)
+    away = x - near
     if count < len(block):
-        away = away * like(there[:, None], away)
-    away *= away
-    squares = to_host(xp.sum(away, axis=0))
-    blank = (len(block) - count) * x.shape[1]
-    zeros = float(xp.count_nonzero(x == 0)) - blank
-    negatives = float(xp.count_nonzero(x < 0))
-    return Tally(count, to_host(mean), squares, zeros, negatives, False)
+        away = away * cast(there[:, None], away)
+    # What rounding the mean to the rows' precision has added.
+    squares = column_squares(away) - count * (mean - wide(near)) ** 2
+    squares = np.maximum(to_host(squares), 0.0)
+    return Tally(count, to_host(mean), squares, False)
 
 
 def _moments(parts: tuple[Tally, ...]) -> Moments:
@@ -122,10 +114,7 @@ def _moments(parts: tuple[Tally, ...]) -> Moments:
     std = np.sqrt(squares / max(count - 1.0, 1.0))
     # Rounding of a constant column must not pass for spread.
     std = np.where(std > 1e-7 * np.abs(mean), std, 0.0)
-    entries = max(count * mean.size, 1.0)
-    zeros = sum(part.zeros for part in parts) / entries
-    negatives = sum(part.negatives for part in parts) / entries
-    return Moments(count, mean, std, zeros, negatives, parts[0].sparse)
+    return Moments(count, mean, std, parts[0].sparse)
 
 
 def make_scaling(moments: Moments, kind: str | None) -> Scaling:
@@ -158,14 +147,23 @@ def suggest(moments: Moments, rows: Array, n_clusters: int) -> str:
     small directions are mostly noise and must not be blown up: they are left
     small and rows compared by angle. The rest is standardised.
     """
-    if moments.negative_share == 0:
-        if moments.zero_share > MOSTLY or _even_rows(rows):
-            return "root"
+    if not _some_negative(rows) and (_zero_share(rows) > MOSTLY or _even_rows(rows)):
+        return "root"
     if moments.sparse:
         return "unit"
     if moments.mean.size > n_clusters and correlation_level(rows) < UNCORRELATED:
         return "cosine"
     return "standard"
+
+
+def _some_negative(rows: Array) -> bool:
+    return bool(((rows.data if sp.issparse(rows) else rows) < 0).any())
+
+
+def _zero_share(rows: Array) -> float:
+    full = rows.count_nonzero() if sp.issparse(rows) else (rows != 0).sum()
+    n_entries: int = math.prod(rows.shape)
+    return 1.0 - float(full) / max(n_entries, 1)
 
 
 def _even_rows(rows: Array) -> bool:
@@ -198,11 +196,12 @@ def apply_scaling(x: Array, scaling: Scaling) -> Array:
     if scaling.shift is not None:
         x = x - cast(scaling.shift, x)
     if scaling.scale is not None:
-        x = (
-            _scale_csr(x, scaling.scale)
-            if sp.issparse(x)
-            else x * cast(scaling.scale, x)
-        )
+        if sp.issparse(x):
+            x = _scale_csr(x, scaling.scale)
+        elif scaling.shift is None:
+            x = x * cast(scaling.scale, x)
+        else:
+            x *= cast(scaling.scale, x)
     return unit_rows(x) if scaling.unit else x
 
 

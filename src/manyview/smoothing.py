@@ -79,7 +79,10 @@ def make_sequence(
         if names is None
         else np.unique(names, return_inverse=True)[1].ravel()
     )
-    sorted_rows = np.lexsort((np.arange(n_samples) if key is None else key, group))
+    if key is not None:
+        sorted_rows = np.lexsort((key, group))
+    else:
+        sorted_rows = np.argsort(group, kind="stable")
     lengths = np.bincount(group)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     position = np.empty(n_samples, np.intp)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import is_torch_array
 
-from ._xp import Array, namespace, row_norms
+from ._xp import Array, namespace, row_norms, wide_norms
 
 FloatArray = np.ndarray[Any, Any]
 
@@ -94,7 +95,10 @@ def unit_rows(x: Array) -> Array:
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
-    # Squares of very small or very large entries would vanish or overflow.
+    # Squares of very small or very large entries would vanish or overflow, unless
+    # they are taken in a wider type.
+    if is_torch_array(x) and x.dtype.itemsize == 4 and x.device.type != "mps":
+        return _divide_rows(x, wide_norms(x))
     scaled = _divide_rows(x, _largest(x))
     return _divide_rows(scaled, row_norms(scaled) ** 0.5)
 

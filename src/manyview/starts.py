@@ -3,29 +3,48 @@
 scikit-learn's k-means++ picks the row at which a running sum of squared distances
 passes a random number: sums that differ in the last digits, as those of the same
 rows in another order do, sooner or later pick another row, and another partition
-follows. Here every row has a random number of its own and the best of a race is
-picked, which draws rows with the same probabilities (the Gumbel-max trick): only
-rows that finish level could change places.
+follows. Here the rows run a race: row i takes an exponential time divided by its
+squared distance, so that it wins with a probability proportional to that distance,
+and only rows that finish level could change places.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+
+from ._xp import (
+    Array,
+    at_least_zero,
+    like,
+    namespace,
+    row_norms,
+    smallest,
+    to_host,
+    wide,
+)
 
 Matrix = np.ndarray[Any, Any]
 
 NO_DISTANCE = 1e-12
+LEVEL = 1e-5
+DRAWN_AT_ONCE = 2**22
 
 
-def spread_rows(rows: Matrix, n_clusters: int, rng: np.random.Generator) -> Matrix:
-    """Numbers of `n_clusters` rows far from each other, by greedy k-means++.
+def spread_rows(
+    rows: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 1
+) -> Matrix:
+    """Numbers (n_starts, n_clusters) of rows far from each other.
 
-    A row is picked with probability proportional to its squared distance from
-    the rows picked before; of a few such picks the one that lowers the sum of
-    squared distances most is kept.
+    Greedy k-means++, several searches side by side: a row is picked with
+    probability proportional to its squared distance from the rows picked before;
+    of a few such picks the one that lowers the sum of squared distances most is
+    kept. Rows (n, d) may be sparse, or on a device. With rows (s, n, d) every
+    search has rows of its own and all see the same random numbers.
 
     Examples
     --------
@@ -33,26 +52,64 @@ def spread_rows(rows: Matrix, n_clusters: int, rng: np.random.Generator) -> Matr
     >>> from manyview.starts import spread_rows
     >>> rows = np.repeat([[0.0], [9.0]], 5, axis=0)
     >>> picks = spread_rows(rows, 2, np.random.default_rng(0))
-    >>> sorted(rows[picks, 0].tolist())
+    >>> sorted(rows[picks[0], 0].tolist())
     [0.0, 9.0]
     """
-    n_tries = min(2 + int(math.log(n_clusters)), len(rows))
-    lengths = np.vecdot(rows, rows)
-    picks = [int(np.argmax(rng.gumbel(size=len(rows))))]
-    nearest = _distances(rows, lengths, picks)[:, 0]
+    rows = rows.astype(np.float64) if sp.issparse(rows) else wide(rows)
+    n_rows = rows.shape[-2]
+    n_tries = min(2 + int(math.log(n_clusters)), n_rows)
+    # A distance that is rounding comes out below 0, and counts as none.
+    lengths = (1.0 - NO_DISTANCE) * row_norms(rows)
+    own_rows = len(rows.shape) == 3
+    n_searches = rows.shape[0] if own_rows else n_starts
+    xp = namespace(lengths)
+    each = like(np.arange(n_searches), lengths)
+    times = _races(lengths, n_clusters, rng, n_starts)
+    first = xp.argmin(next(times), axis=1)
+    picks = [first[like(np.zeros(n_searches, dtype=int), first)] if own_rows else first]
+    nearest = _distances(rows, lengths, picks[0][:, None], each)[:, 0, :]
     while len(picks) < n_clusters:
         with np.errstate(divide="ignore"):
-            race = np.log(nearest) + rng.gumbel(size=len(rows))
-        tries = np.sort(np.argpartition(-race, n_tries - 1)[:n_tries])
-        closer = np.minimum(nearest[:, None], _distances(rows, lengths, tries))
-        best = int(np.argmin(closer.sum(axis=0)))
-        picks.append(int(tries[best]))
-        nearest = closer[:, best]
-    return np.asarray(picks)
+            tries = smallest(next(times) / nearest, n_tries)[1]
+        closer = _distances(rows, lengths, tries, each)
+        closer = xp.minimum(closer, nearest[:, None, :])
+        # Two rows that are each other's nearest lower the sum alike: of those
+        # that come level, the winner of the race.
+        sums = xp.sum(closer, axis=2)
+        level = sums <= (1.0 + LEVEL) * xp.min(sums, axis=1, keepdims=True)
+        best = xp.argmax(xp.astype(level, xp.int8), axis=1)
+        picks.append(tries[each, best])
+        nearest = closer[each, best]
+    return to_host(xp.stack(picks, axis=1))
 
 
-def _distances(rows: Matrix, lengths: Matrix, picks: Any) -> Matrix:
-    """Squared distances to the picked rows; rounding counts as none."""
-    both = lengths[:, None] + lengths[picks]
-    d = both - 2.0 * rows @ rows[picks].T
-    return np.where(d > NO_DISTANCE * both, d, 0.0)
+def _races(
+    lengths: Array, n_races: int, rng: np.random.Generator, n_starts: int
+) -> Iterator[Array]:
+    """Exponential times (n_starts, n_rows) of every race, drawn many at once."""
+    n_rows = lengths.shape[-1]
+    at_once = max(1, DRAWN_AT_ONCE // (n_starts * n_rows))
+    for first in range(0, n_races, at_once):
+        n_now = min(at_once, n_races - first)
+        times = rng.standard_exponential((n_now, n_starts, n_rows), np.float32)
+        drawn = like(times, lengths)
+        for number in range(n_now):
+            yield drawn[number, :, :]
+
+
+def _distances(rows: Array, lengths: Array, picks: Array, each: Array) -> Array:
+    """Squared distances (s, p, n) of the picks of every search to all rows."""
+    if len(rows.shape) == 3:
+        chosen, own = rows[each[:, None], picks], lengths[each[:, None], picks]
+        d = chosen @ namespace(rows).matrix_transpose(rows)
+        others = lengths[:, None, :]
+    else:
+        flat = picks.reshape(-1)
+        d = rows[flat] @ rows.T
+        d = d.toarray() if sp.issparse(d) else d
+        d = d.reshape((*picks.shape, rows.shape[0]))
+        own, others = lengths[picks], lengths
+    d *= -2.0
+    d += own[:, :, None]
+    d += others
+    return at_least_zero(d)

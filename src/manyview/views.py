@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,15 @@ class Block:
 
     def __len__(self) -> int:
         return int(self.present.shape[0])
+
+    @cached_property
+    def complete(self) -> bool:
+        """Does every row have every view?"""
+        return bool(to_host(self.present).all())
+
+    def there(self, v: int) -> np.ndarray[Any, Any] | None:
+        """Which rows have view v, on the host; None for all."""
+        return None if self.complete else to_host(self.present)[:, v]
 
 
 class Views:

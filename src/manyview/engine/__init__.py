@@ -51,7 +51,13 @@ Totals = dict[str, Any]
 
 
 class Engine(Protocol):
-    """Blocks of rows and a way to run a step on each of them."""
+    """Blocks of rows and a way to run a step on each of them.
+
+    With `redoes` a step may run again on the same state, after a worker is lost,
+    and must leave that state as it was.
+    """
+
+    redoes: bool
 
     @property
     def n_samples(self) -> int:

@@ -102,6 +102,8 @@ class DaskEngine:
         Rows per block within a partition.
     """
 
+    redoes = True
+
     def __init__(
         self,
         views: DaskViews | Views,

@@ -22,7 +22,7 @@ from ..errors import DependencyError, DeviceError
 from ..views import Block, Views
 from . import Result, Step, Totals
 
-MOST_BLOCK_ROWS = 262_144
+MOST_BLOCK_ROWS = 1_048_576
 LEAST_BLOCK_ROWS = 4096
 HOST_BLOCK_ROWS = 8192
 WORK_SHARE = 0.2
@@ -100,6 +100,8 @@ class DeviceEngine:
     block_rows : int, optional
         Rows per block; default what the device's memory allows.
     """
+
+    redoes = False
 
     def __init__(
         self, views: Views, dtype: Any, device: Any, *, block_rows: int | None = None

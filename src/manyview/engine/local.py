@@ -43,6 +43,8 @@ class LocalEngine:
         What the process may hold; state beyond it goes to scratch files.
     """
 
+    redoes = False
+
     def __init__(
         self,
         views: Views,
