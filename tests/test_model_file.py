@@ -339,3 +339,154 @@ def test_nesting_without_end_is_refused(saved, tmp_path):
 def test_a_file_beyond_the_limit_is_not_read(saved):
     with pytest.raises(ResourceError, match="more than the limit"):
         manyview.load(saved, memory_limit=1000)
+
+
+def test_the_file_says_what_it_is(fitted, saved):
+    (name, text), *arrays = parts_of(saved)
+    assert name == "model.json"
+    meta = json.loads(text)
+    assert meta["format"] == "manyview model" and meta["version"] == 1
+    assert meta["manyview"] == manyview.__version__
+    assert meta["class"] == "AnchorSpectral"
+    assert set(meta) == {"format", "version", "manyview", "class", "params", "fitted"}
+    assert meta["params"]["n_clusters"] == 3
+    assert not set(meta["params"]) & set(model_file.PLACE)
+    assert "labels_" in meta["fitted"]
+    numbered = [f"arrays/{i}.npy" for i in range(len(arrays))]
+    assert [name for name, _ in arrays] == numbered
+
+
+def test_the_same_model_gives_the_same_bytes(fitted, saved, tmp_path):
+    """No date, no place and no chance in a file: it can be compared by its bytes."""
+    again = fitted.save(tmp_path / "again.manyview")
+    assert again == tmp_path / "again.manyview"
+    assert again.read_bytes() == saved.read_bytes()
+    with zipfile.ZipFile(saved) as archive:
+        dates = {info.date_time for info in archive.infolist()}
+        kinds = {info.compress_type for info in archive.infolist()}
+        assert archive.comment.startswith(b"manyview-sha256:")
+    assert dates == {(1980, 1, 1, 0, 0, 0)}
+    assert kinds == {zipfile.ZIP_STORED}
+
+
+def test_what_scikit_learn_hides_in_an_estimator_is_not_saved(tmp_path):
+    model = AnchorSpectral(3, random_state=0).fit(example())
+    model._sklearn_note = model._skl_note = object()
+    again = manyview.load(model.save(tmp_path / "m.manyview"))
+    assert not [name for name in vars(again) if name.startswith("_skl")]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_several_megabytes_come_back(tmp_path, order):
+    model = AnchorSpectral(3, random_state=0).fit(example())
+    model.note_ = np.asarray(np.arange(600_000.0).reshape(1000, 600), order=order)
+    path = model.save(tmp_path / "m.manyview")
+    back = manyview.load(path).note_
+    assert np.array_equal(back, model.note_)
+    assert back.flags.writeable and back.flags.owndata
+    assert back.flags.c_contiguous == (order == "C")
+    whole = bytearray(path.read_bytes())
+    whole[3_000_000] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(FileError, match="damaged"):
+        manyview.load(path)
+
+
+def test_an_array_without_entries_comes_back(tmp_path):
+    model = AnchorSpectral(3, random_state=0).fit(example())
+    model.note_ = np.zeros((0, 4), dtype="f4")
+    back = manyview.load(model.save(tmp_path / "m.manyview")).note_
+    assert back.shape == (0, 4) and back.dtype == np.float32
+
+
+def test_a_home_folder_is_found(fitted, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert fitted.save("~/m.manyview") == tmp_path / "m.manyview"
+    assert np.array_equal(manyview.load("~/m.manyview").labels_, fitted.labels_)
+
+
+def test_the_limit_is_the_size_of_the_file(saved):
+    size = saved.stat().st_size
+    assert manyview.load(saved, memory_limit=size).n_clusters == 3
+    with pytest.raises(ResourceError, match=rf"model {saved.name} would need"):
+        manyview.load(saved, memory_limit=size - 1)
+
+
+def test_a_description_beyond_its_limit_is_not_read(saved, monkeypatch):
+    with zipfile.ZipFile(saved) as archive:
+        size = archive.getinfo("model.json").file_size
+    monkeypatch.setattr(model_file, "MOST_META_BYTES", size)
+    manyview.load(saved)
+    monkeypatch.setattr(model_file, "MOST_META_BYTES", size - 1)
+    with pytest.raises(FileError, match="claim more bytes than there are"):
+        manyview.load(saved)
+
+
+def test_an_archive_that_is_none_is_refused(tmp_path):
+    body = b"PK no archive at all" + model_file.COMMENT
+    path = tmp_path / "m.manyview"
+    path.write_bytes(body + hashlib.sha256(body).hexdigest().encode())
+    with pytest.raises(FileError, match=r"m\.manyview is refused: it is no plain zip"):
+        manyview.load(path)
+
+
+def test_an_entry_twice_is_refused(saved, tmp_path):
+    parts = parts_of(saved)
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = sealed([*parts[:-1], parts[-2]], tmp_path)
+    with pytest.raises(FileError, match="missing or doubled"):
+        manyview.load(path)
+
+
+def test_every_refusal_names_the_file_and_what_to_do(saved, tmp_path):
+    whole = saved.read_bytes()
+    saved.write_bytes(whole[:-1])
+    with pytest.raises(FileError, match=r"^three\.manyview is no model .*Give a file"):
+        manyview.load(saved)
+    saved.write_bytes(whole[:50] + b"?" + whole[51:])
+    with pytest.raises(FileError, match=r"^three\.manyview is damaged.*Copy or save"):
+        manyview.load(saved)
+    saved.write_bytes(whole)
+    strange = sealed([*parts_of(saved), ("x" * 300, b"1")], tmp_path)
+    with pytest.raises(FileError, match=r"named 'x{80}'\. Only load files that save"):
+        manyview.load(strange)
+    old = changed(saved, tmp_path, lambda meta: meta.update(version=0, manyview="0.9"))
+    with pytest.raises(FileError, match=r"version 0 .*reads version 1.*manyview 0\.9"):
+        manyview.load(old)
+    other = changed(saved, tmp_path, lambda meta: meta.update({"class": "Gone"}))
+    with pytest.raises(FileError, match=r"'Gone', .*does not have.*Load it with"):
+        manyview.load(other)
+    with pytest.raises(FileError, match=r"could not be read: Is a directory\. Give a"):
+        manyview.load(tmp_path)
+
+
+@pytest.mark.parametrize("text", [b"{", b"[1]", b'"manyview model"', b"{}"])
+def test_other_descriptions_are_refused(saved, tmp_path, text):
+    parts = [("model.json", text), *parts_of(saved)[1:]]
+    with pytest.raises(
+        FileError, match=r"a model\.json that (is no JSON|describes no)"
+    ):
+        manyview.load(sealed(parts, tmp_path))
+
+
+@pytest.mark.parametrize("name", ["params", "fitted"])
+@pytest.mark.parametrize("value", [None, [], "x"])
+def test_parameters_and_values_must_be_there(saved, tmp_path, name, value):
+    path = changed(saved, tmp_path, lambda meta: meta.update({name: value}))
+    with pytest.raises(FileError, match=r"no parameters or values\. Save the"):
+        manyview.load(path)
+
+
+@pytest.mark.parametrize("name", ["n_clusters", "fit", "1st", "a.b"])
+def test_a_value_cannot_take_the_place_of_something_else(saved, tmp_path, name):
+    path = changed(saved, tmp_path, lambda meta: meta["fitted"].update({name: 1}))
+    with pytest.raises(FileError, match=f"nothing named {name}.*by manyview"):
+        manyview.load(path)
+
+
+def test_five_strange_names_are_listed(saved, tmp_path):
+    names = {f"p{i}": 1 for i in range(7)}
+    path = changed(saved, tmp_path, lambda meta: meta["params"].update(names))
+    with pytest.raises(FileError, match=r"named p0, p1, p2, p3, p4\. It was written"):
+        manyview.load(path)

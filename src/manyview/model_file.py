@@ -117,10 +117,8 @@ def _describe(model: MultiViewClusterer, encoder: Encoder) -> dict[str, Any]:
         )
     params = model.get_params(deep=False)
     kept = {k: v for k, v in params.items() if k not in PLACE}
-    fitted = {k: v for k, v in vars(model).items() if k not in params}
-    hidden = [k for k in fitted if k.startswith("_sklearn") or k.startswith("_skl")]
-    for key in hidden:
-        del fitted[key]
+    own = {k: v for k, v in vars(model).items() if k not in params}
+    fitted = {k: v for k, v in own.items() if not k.startswith("_skl")}
     return {
         "format": FORMAT,
         "version": VERSION,
