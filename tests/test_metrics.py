@@ -197,6 +197,7 @@ def test_contingency_is_sparse_sorted_and_integer():
         (["a", float("nan")], [0, 1], "labels_true has a missing label .* at row 1"),
         (pd.Series([1, pd.NA], dtype="Int64"), [0, 1], "missing label .* at row 1"),
         (np.array(["NaT"], dtype="datetime64[D]"), [0], "missing label .* at row 0"),
+        (["a", "b", pd.NA], [0, 1, 2], "at row 2; drop the samples without a label"),
         (np.zeros((2, 1)), [0, 1], r"shape is \(2, 1\)"),
         ([0, 1], np.zeros((1, 2), dtype=int), r"labels_pred .* shape is \(1, 2\)"),
         ([[0], [1]], [0, 1], "labels_true .* unhashable type: 'list'"),
@@ -217,6 +218,13 @@ def test_pair_counts_of_a_thousand_million_rows_do_not_overflow():
     crossed = csr_array(np.full((2, 2), half // 2, dtype=np.int64))
     assert metrics._SCORES["F-score"](crossed) == pytest.approx(0.5, abs=1e-8)
     assert metrics._SCORES["ARI"](crossed) == pytest.approx(0.0, abs=1e-8)
+
+
+def test_pairs_are_whole_numbers_beyond_what_floats_hold():
+    n = 10**9 + 1
+    pairs = metrics._pairs(csr_array(np.array([[n]], dtype=np.int64)))
+    assert pairs == (n * (n - 1) // 2,) * 4
+    assert all(type(count) is int for count in pairs)
 
 
 @pytest.mark.slow

@@ -220,6 +220,9 @@ def tall_product(a: Array, b: Array) -> Array:
     products at a time to keep a GPU busy.
     """
     n_rows = a.shape[0]
+    if is_numpy_array(a):
+        # b is the thinner one; this way round the product is a tenth faster.
+        return (b.T @ a).T
     if not is_torch_array(a) or n_rows <= TALL_ROWS or a.device.type == "mps":
         return a.T @ b
     whole = n_rows - n_rows % TALL_ROWS
@@ -239,14 +242,20 @@ def tall_sum(a: Array) -> Array:
     return wide_sum(parts, axis=0) + wide_sum(a[whole:], axis=0)
 
 
-def eigh(matrix: Array) -> tuple[Array, Array]:
-    """Eigenvalues (ascending) and eigenvectors of a symmetric float64 matrix."""
+def eigh(matrix: Array, n_largest: int | None = None) -> tuple[Array, Array]:
+    """Eigenvalues (ascending) and eigenvectors of a symmetric float64 matrix.
+
+    All of them, or the largest, which take a third of the time on the host.
+    """
+    size = matrix.shape[0]
+    first = 0 if n_largest is None else max(size - n_largest, 0)
     if is_torch_array(matrix):
         import torch
 
         values, vectors = torch.linalg.eigh(matrix)
-        return values, vectors
-    values, vectors = scipy.linalg.eigh(matrix, driver="evd")
+        return values[first:], vectors[:, first:]
+    some = {"subset_by_index": [first, size - 1]} if first else {"driver": "evd"}
+    values, vectors = scipy.linalg.eigh(matrix, **some)
     return values, vectors
 
 

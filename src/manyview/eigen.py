@@ -38,7 +38,7 @@ def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
     r = min(r, size)
     dense = DENSE_SIZE if is_numpy_array(gram) else DENSE_SIZE_ON_DEVICE
     if size <= dense or 5 * (r + SPARE) > size:
-        values, vectors = _dense(gram, r)
+        values, vectors = eigh(gram, r)
     elif is_numpy_array(gram):
         values, vectors = _lanczos(gram, r)
     else:
@@ -58,15 +58,6 @@ def leading_values(gram: Array, r: int) -> Matrix:
     if is_numpy_array(gram) or len(gram) > DENSE_SIZE_ON_DEVICE:
         return leading(gram, r)[0]
     return to_host(namespace(gram).linalg.eigvalsh(gram))[::-1][:r].copy()
-
-
-def _dense(gram: Array, r: int) -> tuple[Array, Array]:
-    size = len(gram)
-    if is_numpy_array(gram):
-        values, vectors = scipy.linalg.eigh(gram, subset_by_index=[size - r, size - 1])
-        return values, vectors
-    values, vectors = eigh(gram)
-    return values[size - r :], vectors[:, size - r :]
 
 
 def _lanczos(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:

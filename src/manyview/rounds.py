@@ -402,7 +402,7 @@ def principal_directions(rows: Array, k: int, seed: int, floor: float = 0.0) -> 
     xp = namespace(rows)
     n_columns = rows.shape[1]
     away = rows - xp.mean(rows, axis=0)
-    values, vectors = eigh(away.T @ away)
+    values, vectors = eigh(away.T @ away, k)
     vectors = vectors * (values >= floor * values[-1])
     vectors = xp.flip(vectors, axis=1)[:, :k]
     side = like(np.random.default_rng(seed).standard_normal(n_columns), rows) @ vectors
