@@ -66,7 +66,7 @@ reliability-full: $(STAMPS)/full
 	$(MAKE) mutants
 
 coverage: $(STAMPS)/full
-	$(BIN)/python -m reliability coverage
+	$(BIN)/python -m reliability coverage --full
 
 # In an environment of its own: mutmut does not know the newest pytest.
 mutants:

@@ -25,7 +25,10 @@ PARTS: dict[str, tuple[Callable[[float], Part], Callable[[float], Part]]] = {
     ),
     "numbers": (lambda _: numbers.measure(10), lambda _: numbers.measure(50)),
     "load": (lambda _: load.measure(400), lambda _: load.measure(2000)),
-    "coverage": (lambda _: coverage.measure(), lambda _: coverage.measure()),
+    "coverage": (
+        lambda _: coverage.measure(slow=False),
+        lambda _: coverage.measure(slow=True),
+    ),
     "mutants": (lambda _: mutants.measure(), lambda _: mutants.measure()),
 }
 ONLY_FULL = ("coverage", "mutants")  # the latter from an environment of its own
@@ -46,7 +49,7 @@ def main() -> int:
         if name == "page":
             continue
         part = PARTS[name][asked.full](60 * asked.minutes)
-        part.full = (asked.full or name in ONLY_FULL) and not part.short
+        part.full = (asked.full or name == "mutants") and not part.short
         if part.short:
             part.notes.append(f"Stopped after {asked.minutes:g} minutes.")
         record.save(part)

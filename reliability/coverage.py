@@ -1,4 +1,4 @@
-"""Line and branch coverage of ``src/`` by the whole test suite."""
+"""Line and branch coverage of ``src/`` by the test suite."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from pathlib import Path
 from .record import ROOT, Part, timed
 
 WANTED = 95.0
+WITHOUT_SLOW = (
+    "Without the tests marked slow: the whole suite reaches at least as much."
+)
 
 
-def measure() -> Part:
-    """Run the suite under coverage, subprocesses included."""
+def measure(*, slow: bool) -> Part:
+    """Run the suite, its slow tests too where asked, subprocesses included."""
     part = Part("coverage")
+    if not slow:
+        part.notes.append(WITHOUT_SLOW)
     with timed(part), tempfile.TemporaryDirectory() as name:
         data = Path(name) / ".coverage"
         env = os.environ | {
@@ -25,7 +30,8 @@ def measure() -> Part:
             "OPENBLAS_NUM_THREADS": "1",
         }
         tests = [*("-m", "pytest", "-q", "-n", "2", "--dist", "loadscope")]
-        cover = ["--cov", "--cov-report=", "tests"]
+        chosen = [] if slow else ["-m", "not slow"]
+        cover = ["--cov", "--cov-report=", *chosen, "tests"]
         run = subprocess.run([sys.executable, *tests, *cover], cwd=ROOT, env=env)
         if run.returncode != 0:
             part.losses.append("the test suite failed")

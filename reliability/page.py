@@ -48,7 +48,7 @@ ABOUT = {
     "load": "All methods in turn, and fits with mapped data, checkpoints, saved models "
     "and refused input. Growth compares the resident size in the last fifth of the "
     "fits with the first fifth after a tenth of them.",
-    "coverage": "Of `src/`, by the whole test suite, subprocesses included.",
+    "coverage": "Of `src/`, by the test suite, subprocesses included.",
     "mutants": "One change at a time to the code (another operator, another constant); "
     "the module's own tests must fail.",
 }
