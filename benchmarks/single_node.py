@@ -27,7 +27,7 @@ import figures
 from direct import correlation_labels, counted, direct_s2mvtc
 from manyview import S2MVTC, assign
 from manyview.datasets import like
-from manyview.s2mvtc import PUBLISHED
+from manyview.settings import PUBLISHED
 
 METHODS = ("as published", "direct", "default", "KMeans", "mvlearn", "imml")
 MOST_OTHERS = 10_000

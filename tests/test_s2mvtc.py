@@ -14,7 +14,8 @@ import manyview.s2mvtc
 from manyview import smoothing
 from manyview.assign import nearest
 from manyview.errors import DegenerateWarning, InputError, InputTypeError, ManyviewError
-from manyview.s2mvtc import PUBLISHED, S2MVTC
+from manyview.s2mvtc import S2MVTC
+from manyview.settings import PUBLISHED
 from manyview.views import Views
 
 

@@ -36,10 +36,6 @@ from ._xp import to_host
 from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
 from .base import (
     ManyviewTags,
-    check_choice,
-    check_count,
-    check_dtype,
-    check_number,
     check_rows,
     child_seed,
     generator,
@@ -71,25 +67,15 @@ from .rounds import (
     start_from_graph,
     start_step,
 )
-from .scaling import SCALINGS, Scaling
+from .scaling import Scaling
+from .settings import PAPER_ROUNDS, check_settings, published
 
 Matrix = np.ndarray[Any, Any]
 
-PAPER_ROUNDS = 7
 PAPER_WEIGHT = 1.0
 # The graph's own vectors are smooth and agreed upon: one round, mostly the fit.
 GRAPH_ROUNDS = 1
 GRAPH_WEIGHT = 0.1
-
-# Classes, beta, lam and L of the paper's six data sets (its Tables 2 and 3).
-PUBLISHED = {
-    "CCV": (20, 0.1, 1e-5, 18),
-    "Caltech102": (102, 1.0, 10.0, 16),
-    "NUS-WIDE-OBJ": (31, 1.0, 1e-3, 16),
-    "AwA": (50, 0.1, 0.03, 9),
-    "Cifar-10": (10, 1e-4, 1e-4, 16),
-    "YoutubeFace_sel": (31, 0.1, 0.005, 19),
-}
 
 
 class Passes(NamedTuple):
@@ -284,28 +270,7 @@ class S2MVTC(ReplayClusterer):
     @classmethod
     def as_published(cls, data_set: str) -> Self:
         """The paper's setting for one of its six data sets, as its authors run it."""
-        if data_set not in PUBLISHED:
-            raise InputError(
-                f"The paper has no data set named {data_set!r}; it has "
-                f"{', '.join(PUBLISHED)}."
-            )
-        n_clusters, beta, lam, n_low = PUBLISHED[data_set]
-        return cls(
-            n_clusters,
-            anchors="random",
-            scaling=None,
-            start="directions",
-            n_low=n_low,
-            lam=lam,
-            beta=beta,
-            max_iter=PAPER_ROUNDS,
-            smoothing="sequence",
-            smoothing_growth=1.1,
-            row_norm="zscore",
-            periodic=True,
-            rank_tol=0.0,
-            assign="correlation",
-        )
+        return cls(**published(data_set))
 
     @with_callbacks
     def fit(
@@ -330,7 +295,7 @@ class S2MVTC(ReplayClusterer):
         trace : array of row numbers, optional
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
-        self._check_parameters()
+        check_settings(self)
         if not self._uses_order() and (order is not None or groups is not None):
             raise InputError(
                 f"smoothing={self.smoothing!r} does not use order= or groups=. Leave "
@@ -581,28 +546,3 @@ class S2MVTC(ReplayClusterer):
         spectrum, start, _ = self._passes
         weights = np.ones(self.n_views_) if spectrum is None else spectrum.weights
         self._weigh_views(engine, drawn, start.features.scalings, weights)
-
-    def _check_parameters(self) -> None:
-        check_choice(self.kernel, "kernel", ("rbf", "linear"))
-        kinds = ("graph", "sequence", "graph+sequence", None)
-        check_choice(self.smoothing, "smoothing", kinds)
-        check_choice(self.row_norm, "row_norm", ("unit", "zscore"))
-        check_choice(self.assign, "assign", ("kmeans", "correlation"))
-        check_choice(self.start, "start", ("signs", "directions"))
-        check_choice(self.scaling, "scaling", SCALINGS)
-        if isinstance(self.anchors, str):
-            check_choice(self.anchors, "anchors", ("kmeans", "random"))
-        for name in (
-            *("n_anchors", "n_graph_anchors", "n_neighbors", "n_components"),
-            *("n_low", "n_init"),
-        ):
-            check_count(getattr(self, name), name)
-        for name in ("max_iter", "block_rows"):
-            if getattr(self, name) is not None:
-                check_count(getattr(self, name), name)
-        check_dtype(self.dtype)
-        for name in ("smoothing_growth", "rank_tol"):
-            check_number(getattr(self, name), name)
-        for name in ("lam", "beta", "smoothing_weight", "min_duration"):
-            if getattr(self, name) is not None:
-                check_number(getattr(self, name), name)

@@ -36,7 +36,7 @@ def build(
 
 
 def _published(data: str) -> MultiViewClusterer:
-    from ..s2mvtc import PUBLISHED as PAPER
     from ..s2mvtc import S2MVTC
+    from ..settings import PUBLISHED as PAPER
 
     return S2MVTC.as_published(data if data in PAPER else "CCV")
