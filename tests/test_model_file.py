@@ -23,7 +23,6 @@ from manyview.errors import FileError, InputTypeError, NotFittedError, ResourceE
 from manyview.methods import all_methods
 from manyview.model_codec import RECORDS, Encoder, decode
 
-
 VERSION = re.escape(manyview.__version__)
 
 
