@@ -8,6 +8,8 @@ import pytest
 from manyview.cli import main
 from manyview.datasets import make_views
 
+SCORES = ("ACC", "NMI", "Purity", "F-score", "Precision", "Recall", "ARI")
+
 
 @pytest.fixture
 def toy(tmp_path):
@@ -28,6 +30,76 @@ def test_compare_prints_and_writes_its_tables(toy, tmp_path, capsys):
     assert (out / "tables" / "compare-toy-shuffled.tex").exists()
     assert "<h1>Results: toy</h1>" in (out / "index.html").read_text("utf-8")
     assert len((out / "results.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.fixture
+def instead_of_fits(monkeypatch):
+    """Records as if every run had ended well; none is started."""
+    started = []
+
+    def execute(runs, results, limits):
+        started.extend(runs)
+        costs = {"wall_s": 2.0, "cpu_s": 1.0, "peak_bytes": 10**8, "start_bytes": 10**7}
+        scores = dict.fromkeys(SCORES, 0.5)
+        sizes = {"rows": 90, "n_features": [4, 5]}
+        done = {"status": "ok", "scores": scores, **costs, **sizes}
+        return [run.describe() | done for run in runs]
+
+    monkeypatch.setattr("manyview.experiments.execute.execute", execute)
+    return started
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "title", "n_runs"),
+    [
+        ("ablation", ["--seeds", "1", "--order", "file"], "Ablation", 2),
+        ("sensitivity", ["--seed", "3"], "Sensitivity", 85),
+        ("process", [], "Learning process", 1),
+    ],
+)
+def test_commands_run_what_their_experiment_asks_for(
+    instead_of_fits, toy, tmp_path, capsys, command, options, title, n_runs
+):
+    out = tmp_path / "out"
+    assert main([command, str(toy), "--out", str(out), *options]) == 0
+    assert len(instead_of_fits) >= n_runs
+    assert {run.data.name for run in instead_of_fits} == {"toy"}
+    assert f"<h1>{title}: toy</h1>" in (out / "index.html").read_text("utf-8")
+    assert "Page" in capsys.readouterr().out
+
+
+def test_scaling_runs_on_generated_rows(instead_of_fits, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["scaling", "--along", "rounds", "--out", str(out)]) == 0
+    assert len({run.setting["max_iter"] for run in instead_of_fits}) > 2
+    assert "| rounds |" in capsys.readouterr().out
+    assert (out / "tables" / "scaling-rounds.tex").exists()
+
+
+def test_process_says_which_run_failed(toy, tmp_path, monkeypatch, capsys):
+    def fail(runs, results, limits):
+        return [r.describe() | {"status": "failed", "error": "no room"} for r in runs]
+
+    monkeypatch.setattr("manyview.experiments.execute.execute", fail)
+    assert main(["process", str(toy), "--out", str(tmp_path / "out")]) == 0
+    assert "toy: no room" in capsys.readouterr().err
+
+
+def test_reproduce_hands_everything_on(toy, tmp_path, monkeypatch, capsys):
+    asked = {}
+
+    def instead(sets, folder, **options):
+        asked.update(options, sets=[s.name for s in sets], folder=folder)
+        return folder / "index.html"
+
+    monkeypatch.setattr("manyview.experiments.reproduce.reproduce", instead)
+    out = tmp_path / "out"
+    call = ["reproduce", "--data", str(toy), "--methods", "opmc", "--seeds", "2"]
+    assert main([*call, "--order", "sorted", "--no-scale", "--out", str(out)]) == 0
+    assert asked["sets"] == ["toy"] and asked["folder"] == out
+    assert asked["methods"] == ["OPMC"] and asked["orders"] == ("sorted",)
+    assert asked["n_seeds"] == 2 and asked["scale"] is False
+    assert "index.html" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import pytest
 
+from manyview import progress
 from manyview.cli import remaining
 
 
@@ -36,3 +37,20 @@ def test_work_that_begins_late_knows_no_time_yet(clock, capsys):
     clock[0] += 60
     tell("Runs", 0, 10)
     assert capsys.readouterr().err == "Runs: 0 of 10\n"
+
+
+def test_a_terminal_gets_a_bar(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with remaining.with_remaining_time(), progress.task("Runs", 2) as advance:
+        advance()
+        advance()
+    assert "Runs" in capsys.readouterr().err
+
+
+def test_without_a_terminal_there_are_lines(clock, capsys):
+    with remaining.with_remaining_time(), progress.task("Runs", 9) as advance:
+        for _ in range(3):
+            clock[0] += 20
+            advance()
+    assert "Runs: 2 of 9" in capsys.readouterr().err
