@@ -1,5 +1,8 @@
+import sys
+
 import pytest
 
+from manyview.datasets import limits
 from manyview.datasets.limits import (
     limit_address_space,
     parse_size,
@@ -59,3 +62,17 @@ def test_the_cap_counts_from_the_present_size_and_can_be_lifted(monkeypatch):
     if caps:
         assert caps[0][0] - caps[1][0] == pytest.approx(10**9 - 10**6, abs=10**7)
         assert caps[2][0] == caps[2][1]
+
+
+def test_a_system_that_does_not_say_its_memory(monkeypatch):
+    def silent(name):
+        raise ValueError("unrecognized configuration name")
+
+    monkeypatch.setattr(limits.os, "sysconf", silent, raising=False)
+    assert physical_memory() == 4 * 2**30
+    assert parse_size(None) == 2 * 2**30
+
+
+def test_a_system_without_limits_does_without(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resource", None)
+    limit_address_space(10**9)

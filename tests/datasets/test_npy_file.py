@@ -74,3 +74,18 @@ def test_a_broken_header(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"'descr'", b"'desc!'"))
     with pytest.raises(FileError, match="no valid npy"):
         map_array(path)
+
+
+def test_an_unknown_version_is_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.ones((3, 2)))
+    content = bytearray(path.read_bytes())
+    content[6] = 3
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=r"no valid npy.*\(3, 0\)"):
+        map_array(path)
+
+
+def test_extended_precision_becomes_float64():
+    assert npy_file.native(np.dtype(np.longdouble)) == np.float64
+    assert npy_file.native(np.dtype(">f8")) == np.dtype("=f8")

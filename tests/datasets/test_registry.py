@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.io
 
 from manyview.datasets import find_anchors, load, registry
 from manyview.errors import FileError
@@ -72,3 +73,23 @@ def test_anchors_lie_beside_the_data(data_folder, monkeypatch):
         assert path.name == "CCV_anchor.mat"
         assert [a.shape for a in anchors] == [(1000, 20)] * 3
     assert find_anchors("BDGP") is None
+
+
+def test_anchors_beside_a_file_are_found(tmp_path):
+    anchors = [np.arange(12.0).reshape(4, 3), np.arange(8.0).reshape(4, 2)]
+    views = np.empty((1, 2), dtype=object)
+    views[0, :] = anchors
+    (tmp_path / "toy.mat").write_bytes(b"")
+    assert find_anchors(tmp_path / "toy.mat") is None
+    (tmp_path / "formats").mkdir()
+    for folder in (tmp_path / "formats", tmp_path):
+        scipy.io.savemat(folder / "toy_anchor.mat", {"anchor": views})
+        found, path = find_anchors(tmp_path / "toy.mat")
+        assert path == folder / "toy_anchor.mat"
+        for array, wanted in zip(found, anchors, strict=True):
+            np.testing.assert_array_equal(array, wanted)
+
+
+def test_anchors_of_a_known_set_are_looked_for_in_its_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("MANYVIEW_DATA", str(tmp_path))
+    assert find_anchors("CCV") is None
