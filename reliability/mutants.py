@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from .record import ROOT, Part, timed
@@ -45,29 +46,31 @@ pytest_add_cli_args = [
 def measure() -> Part:
     """Run mutmut on every module with the module's own tests."""
     part = Part("mutants")
-    reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
     with timed(part):
         for module, tests in MODULES.items():
-            states = run_mutmut(module, tests)
-            counts = Counter(states.values())
-            killed = sum(counts[name] for name in CAUGHT)
-            lived = sorted(name for name, s in states.items() if s not in CAUGHT)
-            part.rows.append(
-                {
-                    "module": module,
-                    "mutants": len(states),
-                    "killed": killed,
-                    "share": f"{killed / len(states):.1%}",
-                    "survivors without a reason": len(
-                        [n for n in lived if _short(n) not in reasons]
-                    ),
-                }
-            )
-            if killed < WANTED * len(states):
-                share = f"{killed} of {len(states)}"
-                part.losses.append(f"{module}: only {share} mutants killed")
-            part.notes += _explain(lived, reasons)
+            add(part, module, run_mutmut(module, tests))
     return part
+
+
+def add(part: Part, module: str, states: Mapping[str, str]) -> None:
+    """A module's line of the table, and its survivors with their reasons."""
+    reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
+    lived = sorted(name for name, state in states.items() if state not in CAUGHT)
+    killed = len(states) - len(lived)
+    unexplained = [name for name in lived if _short(name) not in reasons]
+    part.rows.append(
+        {
+            "module": module,
+            "mutants": len(states),
+            "killed": killed,
+            "share": f"{killed / len(states):.1%}",
+            "survivors without a reason": len(unexplained),
+        }
+    )
+    if killed < WANTED * len(states):
+        share = f"{killed} of {len(states)}"
+        part.losses.append(f"{module}: only {share} mutants killed")
+    part.notes += _explain(lived, reasons)
 
 
 def _short(name: str) -> str:
