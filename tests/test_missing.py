@@ -175,3 +175,33 @@ def test_the_leukaemia_cohort_runs_whole(data_dir):
     assert views.present is not None and not views.present.all()
     model = S2MVTC(3, random_state=0).fit(views.filled())
     assert model.labels_.shape == (200,)
+
+
+def texts_and_images(n_samples=240, empty=0.6):
+    """Word counts, most of them of texts without a word, beside features of images."""
+    rng = np.random.default_rng(1)
+    labels = rng.permutation(np.arange(n_samples) % 3)
+    topics = np.full((3, 30), 0.05)
+    for c in range(3):
+        topics[c, 10 * c : 10 * c + 10] = 0.8
+    words = rng.poisson(topics[labels]).astype(float)
+    image = rng.normal(size=(n_samples, 5))
+    image[:, :3] += 2.2 * np.eye(3)[labels]
+    words[rng.random(n_samples) < empty] = 0.0
+    return words, image, labels
+
+
+@pytest.mark.parametrize("method", [S2MVTC, AnchorSpectral])
+def test_empty_texts_are_missing_and_no_cluster_of_their_own(method):
+    words, image, labels = texts_and_images()
+    model = method(3, random_state=0).fit([words, image])
+    assert adjusted_rand_score(labels, model.labels_) > 0.8
+    assert np.array_equal(model.predict([words, image]), model.labels_)
+    sparse = method(3, random_state=0).fit([csr_array(words), image])
+    assert adjusted_rand_score(labels, sparse.labels_) > 0.8
+
+
+def test_a_view_of_zeros_alone_is_no_error():
+    _, image, labels = texts_and_images()
+    model = S2MVTC(3, random_state=0).fit([np.zeros((240, 4)), image])
+    assert adjusted_rand_score(labels, model.labels_) > 0.5

@@ -267,3 +267,18 @@ def test_directions_of_rounding_are_left_out_of_the_inverse():
     found = ridge._inverse_by_eigenvectors(gram, 0.0)
     np.testing.assert_allclose(found, np.diag([0.0, 1 / gram[1, 1], 1.0]), rtol=1e-9)
     assert not ridge._inverse_by_eigenvectors(np.zeros((3, 3)), 0.0).any()
+
+
+@pytest.mark.parametrize("rank_tol", [0.0, 0.5])
+def test_another_weight_gives_the_ridge_made_with_it(rank_tol):
+    rng = np.random.default_rng(8)
+    Phi = rng.normal(size=(40, 6)) * [9.0, 7.0, 0.1, 0.1, 0.1, 0.1]
+    Phi -= Phi.mean(axis=0)
+    made = ridge.factor_gram(Phi.T @ Phi, np.zeros(6), 5.0, rank_tol)
+    assert (made.reduce is None) == (rank_tol == 0.0)
+    B = rng.normal(size=(40, 2))
+    kept = Phi if made.reduce is None else ridge.reduced(Phi, np.zeros(6), made.reduce)
+    fit = kept @ ridge.solve(ridge.reweighed(made, 0.3), kept.T @ B)
+    basis = Phi if made.reduce is None else kept @ (kept.T @ Phi)
+    inner = basis.T @ basis + 0.3 * np.eye(6)
+    np.testing.assert_allclose(fit, basis @ np.linalg.solve(inner, basis.T @ B))

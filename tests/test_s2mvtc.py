@@ -442,3 +442,37 @@ def test_unknown_published_data_set_is_a_sentence():
 def test_bad_parameters_are_a_sentence_that_names_them(three_views, name, value, kind):
     with pytest.raises(kind, match=name):
         S2MVTC(4).set_params(**{name: value}).fit(three_views[0])
+
+
+def clear_and_noisy_view():
+    rng = np.random.default_rng(5)
+    labels = np.arange(300) % 3
+    clear = 4.0 * np.eye(3)[labels] + rng.normal(size=(300, 3))
+    return [clear, rng.normal(size=(300, 6))]
+
+
+def test_a_view_that_cannot_fit_the_start_weighs_less_in_the_round():
+    model = S2MVTC(3, random_state=0).fit(clear_and_noisy_view())
+    clear, noisy = np.array(model._passes.rounds[0].worth) / model.view_weights_
+    assert noisy < 0.3 * clear
+
+
+def test_with_a_ridge_weight_given_views_weigh_as_in_the_graph():
+    model = S2MVTC(3, lam=1.0, random_state=0).fit(clear_and_noisy_view())
+    worth = model._passes.rounds[0].worth
+    np.testing.assert_allclose(worth, 2 * model.view_weights_)
+    assert not model._passes.rounds[0].by_length
+
+
+def test_rows_enter_the_consensus_at_the_length_of_their_fit():
+    views = clear_and_noisy_view()
+    model = S2MVTC(3, random_state=0).fit(views, trace=np.arange(300))
+    step, found = model._passes.rounds[0], model.trace_[0]
+    apart = sum(w * found[f"B{v}"] for v, w in enumerate(step.worth))
+    apart /= np.linalg.norm(apart, axis=1, keepdims=True)
+    B_bar = found["B_bar"] / np.linalg.norm(found["B_bar"], axis=1, keepdims=True)
+    towards = [
+        np.abs(np.sum(B * found["B0"], axis=1)).mean() / np.linalg.norm(found["B0"][0])
+        for B in (B_bar, apart)
+    ]
+    assert towards[0] > towards[1]

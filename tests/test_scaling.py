@@ -13,10 +13,12 @@ from manyview.scaling import (
     correlation_level,
     inverse,
     make_scaling,
+    mark_gaps,
     measure,
+    seen,
     suggest,
 )
-from manyview.views import Views
+from manyview.views import Block, Views
 
 
 def moments_of(x, block_rows=None, dtype=np.float64, present=None):
@@ -196,3 +198,46 @@ def test_float32_stays_float32(table):
     for kind in SCALINGS[1:]:
         scaling = scaling_of(narrow, kind, np.float32)
         assert apply_scaling(narrow, scaling).dtype == np.float32
+
+
+def rows_with_gaps():
+    x = np.random.default_rng(4).poisson(0.4, size=(30, 6)).astype(float)
+    x[:, 0] += 1.0
+    x[[2, 5, 11]] = 0.0
+    return x
+
+
+@pytest.mark.parametrize("kind", SCALINGS[1:])
+def test_rows_of_zeros_are_gaps_where_angles_are_compared(kind):
+    x = rows_with_gaps()
+    found = mark_gaps(scaling_of(x, kind), x, 3)
+    assert found.gaps == (kind in ("unit", "root"))
+    assert not mark_gaps(scaling_of(x, kind), x + 1.0, 3).gaps
+
+
+def test_a_view_of_next_to_nothing_but_zeros_has_no_gaps():
+    x = np.zeros((30, 6))
+    x[:3] = 1.0
+    assert mark_gaps(scaling_of(x, "root"), x, 3).gaps
+    assert not mark_gaps(scaling_of(x, "root"), x, 4).gaps
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_of_zeros_are_seen_as_missing(sparse):
+    x = rows_with_gaps()
+    scaling = mark_gaps(scaling_of(x, "root"), x, 3)
+    kept = sp.csr_array(x) if sparse else x
+    if sparse:
+        kept.data[kept.indptr[7] : kept.indptr[8]] = 0.0
+    present = np.ones((30, 2), dtype=bool)
+    present[5, 1] = False
+    block = Block(40, (kept, x), present)
+    found = seen(block, (scaling, scaling._replace(gaps=False)))
+    gone = [2, 7, 11] if sparse else [2, 11]
+    assert np.flatnonzero(~found.present[:, 0]).tolist() == gone
+    # Row 5 has but this view: it stays, as what it is.
+    assert found.present[5].tolist() == [True, False]
+    assert np.array_equal(found.present[:, 1], present[:, 1])
+    assert found.start == 40 and found.views is block.views
+    assert seen(block, (scaling._replace(gaps=False),) * 2) is block
+    assert present.sum() == 59

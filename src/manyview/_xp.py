@@ -53,6 +53,11 @@ def like(array: Array, model: Array) -> Array:
     return namespace(model).asarray(to_host(array))
 
 
+def has_float64(array: Array) -> bool:
+    """Can the array's device compute in float64?"""
+    return not (is_torch_array(array) and array.device.type == "mps")
+
+
 def wide(array: Array, *, copy: bool = False) -> Array:
     """The array in float64; on the host where its device has none (mps)."""
     if is_torch_array(array) and array.device.type == "mps":

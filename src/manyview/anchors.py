@@ -30,7 +30,7 @@ from .engine import Engine, Result, State
 from .errors import InputError
 from .lloyd import lloyd, sparse_lloyd
 from .quiet_kmeans import quiet_fit
-from .scaling import Scaling, apply_scaling, cast
+from .scaling import Scaling, apply_scaling, cast, seen
 from .starts import spread_rows
 from .views import Block, Views
 
@@ -258,6 +258,7 @@ def width_step(block: Block, state: State, small: WidthSmall) -> Result:
     """Per view: sum of nearest-anchor distances, rows, rows away from any anchor."""
     stats: dict[str, Array] = {}
     kept: dict[str, Array] = {}
+    block = seen(block, small.scalings)
     for v, x in enumerate(block.views):
         rows = apply_scaling(x, small.scalings[v])
         d = squared_distances(rows, small.anchors[v])

@@ -16,7 +16,16 @@ import scipy.sparse as sp
 
 from ._xp import Array, like, namespace, to_host
 from .engine import Engine, Result, State
-from .scaling import Moments, Scaling, cast, make_scaling, measure, suggest
+from .scaling import (
+    Moments,
+    Scaling,
+    cast,
+    make_scaling,
+    mark_gaps,
+    measure,
+    seen,
+    suggest,
+)
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -49,6 +58,10 @@ class Draw(NamedTuple):
         there = to_host(self.block.present[:, v])
         x = self.block.views[v]
         return x if there.all() else x[np.flatnonzero(there)]
+
+    def seen(self, scalings: tuple[Scaling, ...]) -> Draw:
+        """The draw without the views in which a row holds nothing."""
+        return self._replace(block=seen(self.block, scalings))
 
 
 class SketchSmall(NamedTuple):
@@ -184,9 +197,9 @@ def choose_scalings(
     drawn: Draw, kind: str | None, n_clusters: int
 ) -> tuple[Scaling, ...]:
     """The scaling of every view: the named one, or what its drawn rows suggest."""
-    return tuple(
-        make_scaling(
-            m, suggest(m, drawn.view(v), n_clusters) if kind == "auto" else kind
-        )
-        for v, m in enumerate(drawn.moments)
-    )
+    found = []
+    for v, moments in enumerate(drawn.moments):
+        rows = drawn.view(v)
+        own = suggest(moments, rows, n_clusters) if kind == "auto" else kind
+        found.append(mark_gaps(make_scaling(moments, own), rows, n_clusters))
+    return tuple(found)

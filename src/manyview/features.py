@@ -15,7 +15,7 @@ from ._xp import Array, like, namespace, to_host, wide_sum
 from .anchors import Kernel, features, from_distances
 from .draw import SAMPLED
 from .engine import Engine, Result, State
-from .scaling import Scaling, cast
+from .scaling import Scaling, cast, seen
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -73,6 +73,7 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
     kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
     rows = None
+    block = seen(block, small.scalings)
     if small.sampled:
         rows = namespace(state[SAMPLED]).nonzero(state[SAMPLED])[0]
     chosen_rows = None if rows is None else to_host(rows)

@@ -14,10 +14,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._xp import (
     Array,
     eigh,
+    has_float64,
     index_sum,
     like,
     namespace,
@@ -33,7 +35,7 @@ from .assign import KMEANS_SAMPLE
 from .draw import SAMPLED, SAMPLED_ROWS, Draw
 from .eigen import NO_SIZE, leading, leading_values
 from .engine import Engine, Result, State
-from .scaling import Scaling, apply_scaling, cast, inverse
+from .scaling import Scaling, apply_scaling, cast, inverse, seen
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -59,11 +61,16 @@ class Piece(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """All pieces, and how many anchors a row is tied to in each."""
+    """All pieces, and how many anchors a row is tied to in each.
+
+    With `exact` distances are float64: differences of near ones lose the last
+    digits of float32, which hang on where a row stands, and clusters followed.
+    """
 
     scalings: tuple[Scaling, ...]
     pieces: tuple[Piece, ...]
     n_neighbors: int
+    exact: bool
 
     @property
     def sizes(self) -> list[int]:
@@ -81,10 +88,11 @@ class Spectrum(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """What the rows' F is made of: their ties and a table."""
+    """What the rows' F is made of, their ties and a table, and how wide it is kept."""
 
     graph: Graph
     table: Array
+    single: bool
 
 
 def neighbour_step(block: Block, state: State, small: Graph) -> Result:
@@ -102,9 +110,11 @@ def neighbour_step(block: Block, state: State, small: Graph) -> Result:
 
 def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     """Columns and weights (n_rows, pieces · k) of every row's nearest anchors."""
-    rows = [
-        apply_scaling(x, s) for x, s in zip(block.views, graph.scalings, strict=True)
-    ]
+    block = seen(block, graph.scalings)
+    pairs = zip(block.views, graph.scalings, strict=True)
+    rows = [apply_scaling(x, s) for x, s in pairs]
+    if graph.exact:
+        rows = [_wide(x) for x in rows]
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
@@ -120,6 +130,10 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     total = xp.sum(w, axis=1, keepdims=True)
     w *= len(graph.pieces) / xp.where(total > 0, total, xp.ones_like(total))
     return xp.concat(columns, axis=1), w
+
+
+def _wide(x: Array) -> Array:
+    return x.astype(np.float64) if sp.issparse(x) else wide(x)
 
 
 def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
@@ -141,6 +155,9 @@ def basis_step(block: Block, state: State, small: Basis) -> Result:
         (state[name] for name in TIES) if TIES[0] in state else ties(block, small.graph)
     )
     F = weighted_rows(columns, weights, cast(small.table, weights))
+    if small.single:
+        xp = namespace(F)
+        F = xp.astype(F, xp.float32)
     return Result(state={"F": F}, stats={"identity": tall_product(F, F)})
 
 
@@ -179,13 +196,16 @@ def build_graph(
     sizes = resolutions(n_samples, n_clusters, share)
     n_draws = int(np.clip(share // sum(sizes), 1, MOST_DRAWS))
     prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
+    exact = n_samples <= SAMPLED_ROWS and has_float64(prepared[0])
+    if exact:
+        prepared = [_wide(x) for x in prepared]
     pieces = []
     for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
         # The same seed for every view: a view's place must not matter.
         found = [anchors_of_views(prepared, size, int(draw_seed)) for size in sizes]
         for v in range(len(prepared)):
             pieces += [Piece(v, own[v]) for own in found]
-    return Graph(scalings, tuple(pieces), n_neighbors)
+    return Graph(scalings, tuple(pieces), n_neighbors, exact)
 
 
 def resolutions(n_samples: int, n_clusters: int, share: int) -> list[int]:
@@ -307,6 +327,6 @@ def put_basis(engine: Engine, spectrum: Spectrum) -> Spectrum:
 
 def spread_basis(engine: Engine, spectrum: Spectrum, *, views: bool = True) -> Array:
     """F of every row from its ties or its views; returns the Gram of F."""
-    small = Basis(spectrum.graph, spectrum.table)
+    small = Basis(spectrum.graph, spectrum.table, engine.dtype == np.float32)
     total, _ = engine.run(basis_step, small, title="Basis", views=views)
     return total["identity"]

@@ -87,10 +87,7 @@ def factor_gram(
     if rank_tol > 0 and is_numpy_array(gram):
         if 2 * _kept(np.linalg.eigvalsh(gram), lam, rank_tol).sum() <= len(gram):
             return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
-    factor = _inverse_by_cholesky(gram, lam)
-    if factor is None:
-        factor = _inverse_by_eigenvectors(gram, lam)
-    return Ridge(None, factor, mean, gram)
+    return reweighed(Ridge(None, gram, mean, gram), lam)
 
 
 def _kept(values: Array, lam: float, rank_tol: float) -> Array:
@@ -126,6 +123,18 @@ def _inverse_by_eigenvectors(gram: Array, lam: float) -> Array:
     one = xp.ones_like(values)
     shrunk = xp.where(real, one / xp.where(real, values + lam, one), 0.0 * one)
     return (vectors * shrunk) @ vectors.T
+
+
+def reweighed(ridge: Ridge, lam: float) -> Ridge:
+    """The same kept features with another ridge weight."""
+    if ridge.reduce is None:
+        factor = _inverse_by_cholesky(ridge.gram, lam)
+        if factor is None:
+            factor = _inverse_by_eigenvectors(ridge.gram, lam)
+        return ridge._replace(factor=factor)
+    # The columns of `reduce` are eigenvectors divided by the root of their value.
+    s = 1.0 / (ridge.reduce**2).sum(axis=0)
+    return ridge._replace(factor=s / (s + lam))
 
 
 def reduced(phi: Array, mean: Array, reduce: Array) -> Array:

@@ -31,7 +31,8 @@ from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .draw import Draw
 from .engine import Engine, Result, State
 from .features import Features, block_features, keep_features, masked
-from .scaling import cast
+from .ridge_weight import Target
+from .scaling import cast, seen
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -59,8 +60,8 @@ class Round(NamedTuple):
 
     `fits` are the coefficients of the features (U_v; in round 1 also the
     unfiltered start), `offsets` take out the features' mean, `smooth` are
-    a · C_v, `filtered` is the weight a of a Y_v kept in the state, `keep` asks
-    for B_v itself.
+    a · C_v, `filtered` is the weight a of a Y_v kept in the state, `by_length`
+    lets the rows of B_v enter B_bar at their length, `keep` asks for B_v itself.
     """
 
     features: Features
@@ -71,6 +72,7 @@ class Round(NamedTuple):
     beta: float
     worth: tuple[float, ...]
     centre: bool
+    by_length: bool
     keep: bool
     trace: Matrix | None
 
@@ -80,7 +82,9 @@ class Weights(NamedTuple):
 
     `beta` of the consensus, `growth` per round of the smoothing weight a, which
     starts at `smooth`, `worth` of every view (1 each in the paper); `centre` says
-    whether rows are z-scored or only brought to one length.
+    whether rows are z-scored or only brought to one length. With `by_length` a
+    row of B_v counts in B_bar as much as it is long before that: the fit of a row
+    that the view says little of is short.
     """
 
     beta: float
@@ -88,6 +92,7 @@ class Weights(NamedTuple):
     smooth: float
     centre: bool
     worth: tuple[float, ...]
+    by_length: bool = False
 
 
 class History(NamedTuple):
@@ -133,6 +138,7 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
     kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
     F = state["F"]
+    block = seen(block, small.features.scalings)
     kept["B_bar"] = z_score(F * cast(small.scale, F), small.centre)
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
@@ -142,6 +148,8 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
         # over rows, and shuffled rows would end in other clusters.
         stats[f"P{v}"] = tall_product(wide(phi), wide(B))
         stats[f"sum{v}"] = wide_sum(B, axis=0)
+        stats[f"square{v}"] = wide_sum(row_norms(B))
+        stats[f"rows{v}"] = np.asarray(float(to_host(block.present[:, v]).sum()))
         stats[f"C{v}"] = tall_product(F, B)
     return Result(state=kept, stats=stats)
 
@@ -150,6 +158,7 @@ def start_step(block: Block, state: State, small: Start) -> Result:
     """The first B_bar: the views' first embeddings' mean, or their signs."""
     kept: dict[str, Array] = {}
     phis, firsts = [], []
+    block = seen(block, small.features.scalings)
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
         keep_features(kept, phi, small.features, v)
@@ -184,6 +193,8 @@ def round_step(block: Block, state: State, small: Round) -> Result:
     stats: dict[str, Array] = {}
     total = xp.zeros_like(B_bar)
     agreed = small.beta * B_bar if small.beta else None
+    heard = xp.zeros_like(B_bar) if small.by_length else total
+    block = seen(block, small.features.scalings)
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
         B = phi @ cast(small.fits[v], phi)
@@ -194,7 +205,10 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             B += state.get("F_out", F) @ cast(small.smooth[v], B)
         if small.filtered:
             B += small.filtered * state[f"Y{v}"]
-        B = masked(z_score(B, small.centre), block.there(v))
+        there = block.there(v)
+        if small.by_length:
+            heard += small.worth[v] * masked(B, there)
+        B = masked(z_score(B, small.centre), there)
         total += small.worth[v] * B
         stats[f"P{v}"] = tall_product(phi, B)
         stats[f"sum{v}"] = tall_sum(B)
@@ -204,7 +218,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
         if small.keep or small.trace is not None:
             kept[f"B{v}"] = B
     counts = view_counts(block, total, small.worth)
-    kept["B_bar"] = fresh = z_score(total / counts, small.centre)
+    kept["B_bar"] = fresh = z_score(heard / counts, small.centre)
     stats["apart"] = wide_sum(row_dots(fresh, counts * fresh - 2.0 * total))
     note = None if small.trace is None else _traced(block, kept, small.trace)
     return Result(
@@ -229,11 +243,23 @@ def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
 
 def start_from_graph(
     engine: Engine, start: GraphStart, ridges: tuple[ridge.Ridge, ...]
-) -> First:
-    """One pass: the first B_bar from F, and what the first round needs of it."""
+) -> tuple[First, list[Target]]:
+    """One pass: the first B_bar from F, and what the first round needs of it.
+
+    Also what the views are to fit, for the ridge weights to be chosen by.
+    """
     total, _ = engine.run(graph_start_step, start, title="Start")
     smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
-    return First(start.features, _next_products(ridges, total), smooth, None)
+    products = _next_products(ridges, total)
+    targets = [_target(total, p, v) for v, p in enumerate(products)]
+    return First(start.features, products, smooth, None), targets
+
+
+def _target(total: dict[str, Any], products: Matrix, v: int) -> Target:
+    """B about its mean, as view v sees it."""
+    n_rows, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
+    about = float(total[f"square{v}"]) - float((sums * sums).sum()) / max(n_rows, 1.0)
+    return Target(products, about, n_rows)
 
 
 def start_from_directions(
@@ -280,6 +306,7 @@ def run_rounds(
             beta=weights.beta + (a if from_shared else 0.0),
             worth=weights.worth,
             centre=weights.centre,
+            by_length=weights.by_length,
             keep=sequence is not None,
             trace=trace,
         )

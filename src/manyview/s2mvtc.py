@@ -51,6 +51,7 @@ from .interrupt import finish_the_round
 from .order import order_report, warn_of_new_rows, warn_of_order
 from .replay import ReplayClusterer
 from .ridge import Ridge
+from .ridge_weight import choose_weights
 from .rounds import (
     PRINCIPAL_ROWS,
     First,
@@ -95,6 +96,7 @@ class Setup(NamedTuple):
     start: Start | GraphStart
     first: First
     partition: Matrix | None
+    explained: Matrix
 
 
 class S2MVTC(ReplayClusterer):
@@ -120,6 +122,7 @@ class S2MVTC(ReplayClusterer):
     scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
         Preparation of the views; "auto" tells counts, histograms, principal
         components and other features apart by shares that no rescaling changes.
+        Where rows are brought to unit length, a row of zeros lacks the view.
     n_components : int
         Width of the embedding where it does not start from the graph.
     start : {"signs", "directions"}
@@ -135,7 +138,10 @@ class S2MVTC(ReplayClusterer):
         Shortest duration worth keeping, in rows or in units of `order`; sets the
         cut-off of sequence smoothing in place of `n_low`.
     lam : float, optional
-        Ridge weight; default a hundredth of the mean eigenvalue of PhiᵀPhi.
+        Ridge weight; default with the graph alone the one of a few that predicts
+        the start best, view by view (generalised cross-validation), and the views
+        then weigh by how much of it they explain; otherwise a hundredth of the
+        mean eigenvalue of PhiᵀPhi.
     beta : float, optional
         Weight of the consensus; default 0.1 with the graph alone, 1 otherwise.
     max_iter : int, optional
@@ -225,7 +231,7 @@ class S2MVTC(ReplayClusterer):
         periodic: bool = False,
         rank_tol: float = 1e-3,
         assign: str = "kmeans",
-        n_init: int = 10,
+        n_init: int = 20,
         random_state: Any = None,
         dtype: Any = None,
         block_rows: int | None = None,
@@ -318,6 +324,7 @@ class S2MVTC(ReplayClusterer):
         saved.check_data(drawn)
         self._check_drawn(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
+        drawn = drawn.seen(scalings)
         seeds = [child_seed(rng) for _ in range(3)]
         setup = saved.load("setup")
         if setup is None:
@@ -331,7 +338,7 @@ class S2MVTC(ReplayClusterer):
                 engine,
                 setup.first,
                 setup.ridges,
-                self._weights(setup.spectrum),
+                self._weights(setup.spectrum, setup.explained),
                 max_iter=self.n_rounds,
                 sequence=self._put_sequence(engine, sequence),
                 trace=None if trace is None else check_rows(trace, engine.n_samples),
@@ -398,15 +405,22 @@ class S2MVTC(ReplayClusterer):
             )
             scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
             start = GraphStart(kept, scale, self.row_norm == "zscore")
-            first = start_from_graph(engine, start, ridges)
+            first, targets = start_from_graph(engine, start, ridges)
+            explained = np.ones(self.n_views_)
+            if self._weighs_fits():
+                ridges, explained = choose_weights(ridges, targets)
             found = self._first_partition(engine, drawn, seeds[2])
-            return Setup(anchors, ridges, spectrum, start, first, found)
+            return Setup(anchors, ridges, spectrum, start, first, found, explained)
         signs = self.start == "signs"
         lead = principal_start(
             drawn, kept, ridges, self.n_components, seeds[1], signs=signs
         )
         first = start_from_directions(engine, lead, ridges)
-        return Setup(anchors, ridges, None, lead, first, None)
+        return Setup(anchors, ridges, None, lead, first, None, np.ones(self.n_views_))
+
+    def _weighs_fits(self) -> bool:
+        """Are views weighed by their fits, and these by cross-validation?"""
+        return self.smoothing == "graph" and self.lam is None
 
     def _first_partition(self, engine: Engine, drawn: Draw, seed: int) -> Matrix | None:
         """The graph's own partition of the drawn rows, which the rounds refine."""
@@ -455,11 +469,15 @@ class S2MVTC(ReplayClusterer):
         )
         return min(n_samples, max(wanted, self.n_clusters_))
 
-    def _weights(self, spectrum: graph.Spectrum | None) -> Weights:
-        """The objective's weights; views weigh as in the graph, or all the same."""
-        worth = np.ones(self.n_views_)
+    def _weights(self, spectrum: graph.Spectrum | None, explained: Matrix) -> Weights:
+        """The objective's weights; views weigh as in the graph, or all the same.
+
+        Where fits are weighed, times the share of the start that a view explains.
+        """
+        worth = explained
         if spectrum is not None:
-            worth = spectrum.weights * self.n_views_
+            worth = spectrum.weights * explained
+            worth = worth * (self.n_views_ / worth.sum())
         usual = GRAPH_WEIGHT if self.smoothing == "graph" else PAPER_WEIGHT
         beta = usual if self.beta is None else float(self.beta)
         a = usual if self.smoothing_weight is None else float(self.smoothing_weight)
@@ -469,6 +487,7 @@ class S2MVTC(ReplayClusterer):
             smooth=a if self.smoothing is not None else 0.0,
             centre=self.row_norm == "zscore",
             worth=tuple(float(w) for w in worth),
+            by_length=self._weighs_fits(),
         )
 
     @property

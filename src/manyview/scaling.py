@@ -45,13 +45,17 @@ class Moments(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """x ↦ (√x − shift) · scale, then to unit length; each part if asked for."""
+    """x ↦ (√x − shift) · scale, then to unit length; each part if asked for.
+
+    With `gaps` rows of zeros count as rows that lack the view.
+    """
 
     kind: str
     root: bool = False
     shift: Matrix | None = None
     scale: Matrix | None = None
     unit: bool = False
+    gaps: bool = False
 
 
 def inverse(values: Array) -> Array:
@@ -92,13 +96,12 @@ def _survey(block: Block, v: int) -> Tally:
         squares = np.maximum(squares - count * mean**2, 0.0)
         return Tally(count, mean, squares, True)
     mean = wide_sum(x, axis=0) / max(count, 1.0)
-    near = cast(mean, x)
-    away = x - near
+    # In float64: rounding about the block's own mean would hang on its rows.
+    away = wide(x, copy=True)
+    away -= mean
     if count < len(block):
-        away = away * cast(there[:, None], away)
-    # What rounding the mean to the rows' precision has added.
-    squares = column_squares(away) - count * (mean - wide(near)) ** 2
-    squares = np.maximum(to_host(squares), 0.0)
+        away = away * like(there[:, None], away)
+    squares = to_host(column_squares(away))
     return Tally(count, to_host(mean), squares, False)
 
 
@@ -203,6 +206,42 @@ def apply_scaling(x: Array, scaling: Scaling) -> Array:
         else:
             x *= cast(scaling.scale, x)
     return unit_rows(x) if scaling.unit else x
+
+
+def mark_gaps(scaling: Scaling, rows: Array, n_clusters: int) -> Scaling:
+    """Does the view, compared by angle, have rows of zeros among the drawn ones?
+
+    Such a row has no angle: left in, all of them would be one and the same point,
+    and look like a cluster (an empty text beside an image). A view with next to
+    no other rows stays as it is.
+    """
+    if not scaling.unit or scaling.shift is not None:
+        return scaling
+    filled = int(np.count_nonzero(_filled(rows)))
+    return scaling._replace(gaps=n_clusters <= filled < rows.shape[0])
+
+
+def seen(block: Block, scalings: tuple[Scaling, ...]) -> Block:
+    """The block without the views in which a row holds nothing but zeros.
+
+    A row of zeros in every view it has keeps them all.
+    """
+    if not any(s.gaps for s in scalings):
+        return block
+    given = to_host(block.present)
+    present = given.copy()
+    for v, scaling in enumerate(scalings):
+        if scaling.gaps:
+            present[:, v] &= _filled(block.views[v])
+    there = present.any(axis=1, keepdims=True)
+    return Block(block.start, block.views, np.where(there, present, given))
+
+
+def _filled(x: Array) -> Matrix:
+    """Which rows hold anything but zeros, on the host."""
+    if sp.issparse(x):
+        return np.asarray((x != 0).sum(axis=1)).ravel() > 0
+    return np.asarray(to_host(namespace(x).any(x != 0, axis=1)))
 
 
 def _signed_root(x: Array) -> Array:

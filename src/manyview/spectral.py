@@ -89,7 +89,7 @@ class AnchorSpectral(ReplayClusterer):
         n_graph_anchors: int = 4096,
         n_neighbors: int = 5,
         scaling: Any = "auto",
-        n_init: int = 10,
+        n_init: int = 20,
         random_state: Any = None,
         dtype: Any = None,
         block_rows: int | None = None,
@@ -135,6 +135,7 @@ class AnchorSpectral(ReplayClusterer):
         saved.check_data(drawn)
         self._check_drawn(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
+        drawn = drawn.seen(scalings)
         # As many as S2MVTC draws: its rounds start from this very graph and partition.
         _, graph_seed, kmeans_seed = (child_seed(rng) for _ in range(3))
         spectrum = saved.load("setup")

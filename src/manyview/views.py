@@ -303,16 +303,19 @@ def _parts_present(
 
 
 def _as_float(array: Array, dtype: Any) -> Array:
-    """Array or CSR matrix in the floating dtype, copied only if it must be."""
+    """Array or CSR matrix in the floating dtype, copied only if it must be.
+
+    Row by row in memory: products round another way where columns lie together.
+    """
     if sp.issparse(array):
         return _narrow(array.tocsr().astype(dtype, copy=False))
     if is_torch_array(array):
         import torch
 
         wanted = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
-        return array.to(wanted)
+        return array.to(wanted).contiguous()
     with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
-        return np.asarray(array, dtype=dtype)
+        return np.asarray(array, dtype=dtype, order="C")
 
 
 def _narrow(rows: Any) -> Any:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from .._xp import Array
 from ..errors import InputError, InputTypeError
 from ..views import Block, Views
@@ -58,6 +60,7 @@ class Engine(Protocol):
     """
 
     redoes: bool
+    dtype: np.dtype[Any]
 
     @property
     def n_samples(self) -> int:

@@ -117,7 +117,8 @@ class DaskEngine:
         self._token, self._number = uuid.uuid4().hex[:12], 0
         sizes = self._partition_sizes()
         starts = np.cumsum([0, *sizes])
-        rows, kind = block_rows or BLOCK_ROWS, np.dtype(dtype).str
+        self.dtype = np.dtype(dtype)
+        rows, kind = block_rows or BLOCK_ROWS, self.dtype.str
         self._spans = [
             worker.Span(int(a), int(a) + n, rows, views.n_views, kind)
             for a, n in zip(starts[:-1], sizes, strict=True)
