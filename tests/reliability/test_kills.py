@@ -60,6 +60,13 @@ def test_kills_before_a_change_of_a_file(stories, name):
     assert story.n_kills >= 2
 
 
+def test_without_time_nothing_is_started(tmp_path):
+    story = Story(None, None, tmp_path)
+    assert at_every_change(story, 3, seconds=0.0) is False
+    at_random(story, 3, np.random.default_rng(0), seconds=0.0)
+    assert story.n_kills == story.n_folders == 0
+
+
 def test_what_is_lost_is_seen():
     assert lost({"rounds": 3, "a": "x"}, {"rounds": 4, "a": "x", "b": "y"}) == []
     assert lost({"rounds": 3}, {}) == ["rounds was finished and is gone"]
