@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from manyview import S2MVTC
 from manyview.anchors import (
     Kernel,
     anchor_count,
@@ -16,7 +17,7 @@ from manyview.anchors import (
 )
 from manyview.draw import draw
 from manyview.engine import open_engine
-from manyview.errors import InputError
+from manyview.errors import InputError, InputTypeError
 from manyview.scaling import Scaling, make_scaling
 from manyview.views import Views
 
@@ -217,3 +218,16 @@ def test_anchors_do_not_feel_rounding_where_rows_tie():
         anchors_of_views([noisy], 150, 0)[0],
     )
     np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+@pytest.mark.parametrize("given", [-1, None, np.zeros((3, 2)), object(), [1, 2]])
+def test_anchors_of_another_kind_are_refused_by_name(three_views, given):
+    views, _ = three_views
+    with pytest.raises(InputTypeError, match="anchors"):
+        S2MVTC(3, anchors=given).fit(views)
+
+
+def test_a_flag_is_true_or_false(three_views):
+    views, _ = three_views
+    with pytest.raises(InputTypeError, match="consensus must be True or False"):
+        S2MVTC(3, consensus=np.array([True, False])).fit(views)

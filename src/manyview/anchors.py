@@ -27,7 +27,7 @@ from ._xp import (
 )
 from .draw import Draw
 from .engine import Engine, Result, State
-from .errors import InputError
+from .errors import InputError, InputTypeError, ManyviewError
 from .lloyd import lloyd, sparse_lloyd
 from .quiet_kmeans import quiet_fit
 from .scaling import Scaling, apply_scaling, cast, seen
@@ -88,7 +88,12 @@ def _given_anchors(
 ) -> tuple[Matrix, ...]:
     """A user's anchors, one array per view in input units, checked and prepared."""
     known = [m.mean.size for m in drawn.moments]
-    given = [Views.of(a) for a in anchors]
+    try:
+        given = [Views.of(a) for a in anchors]
+    except ManyviewError as error:
+        raise InputTypeError(
+            f"One of the given anchors is no table: {error}"
+        ) from error
     seen = [sum(g.n_features) for g in given]
     if seen != known:
         raise InputError(

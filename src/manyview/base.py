@@ -331,6 +331,12 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
         raise InputError(f"{name}={value!r} is unknown; choose one of {known}.")
 
 
+def check_flag(value: Any, name: str) -> None:
+    """`value` must be True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(f"{name} must be True or False; got {value!r}.")
+
+
 def check_rows(rows: Any, n_samples: int) -> IntArray:
     """Sorted row numbers, each of which must exist."""
     ids = np.unique(np.asarray(rows))

@@ -418,8 +418,7 @@ def check_bad_parameters(estimator: Any) -> None:
     """Nonsense for a parameter is refused in a sentence, or does no harm."""
     views = example(24)
     nonsense = ("nonsense", -1, 1.5, float("nan"), object(), b"x", [1, 2])
-    # Anchors are data, with a check of their own.
-    names = set(estimator.get_params(deep=False)) - {"verbose", "anchors"}
+    names = set(estimator.get_params(deep=False)) - {"verbose"}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for name in sorted(names):
             for value in nonsense:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import check_choice, check_count, check_dtype, check_number
-from .errors import InputError
+from .base import check_choice, check_count, check_dtype, check_flag, check_number
+from .errors import InputError, InputTypeError
 from .scaling import SCALINGS
 
 PAPER_ROUNDS = 7
@@ -58,6 +58,13 @@ def check_settings(model: Any) -> None:
     check_choice(model.scaling, "scaling", SCALINGS)
     if isinstance(model.anchors, str):
         check_choice(model.anchors, "anchors", ("kmeans", "random"))
+    elif not isinstance(model.anchors, (list, tuple)):
+        raise InputTypeError(
+            "anchors must be 'kmeans', 'random' or a list of one array per view; got "
+            f"{type(model.anchors).__name__}."
+        )
+    for name in ("consensus", "periodic"):
+        check_flag(getattr(model, name), name)
     for name in (
         *("n_anchors", "n_graph_anchors", "n_neighbors", "n_components"),
         *("n_low", "n_init"),

@@ -6,7 +6,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..base import FloatArray, MultiViewClusterer, check_count, check_number, generator
+from ..base import (
+    FloatArray,
+    MultiViewClusterer,
+    check_count,
+    check_flag,
+    check_number,
+    generator,
+)
 from ..procrustes import polar
 from ..simplex import project_simplex
 from ..standardise import z_feature
@@ -108,6 +115,7 @@ class FPMVSCAG(MultiViewClusterer):
         check_count(self.max_iter, "max_iter")
         check_count(self.n_init, "n_init")
         check_number(self.tol, "tol")
+        check_flag(self.exact, "exact")
         views = self._begin(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)

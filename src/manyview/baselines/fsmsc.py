@@ -11,6 +11,7 @@ from ..base import (
     MultiViewClusterer,
     check_choice,
     check_count,
+    check_flag,
     check_number,
     generator,
 )
@@ -134,6 +135,7 @@ class FSMSC(MultiViewClusterer):
         check_choice(self.standardise, "standardise", ("sample", "feature"))
         check_count(self.max_iter, "max_iter")
         check_count(self.n_init, "n_init")
+        check_flag(self.exact, "exact")
         for name in ("tau", "lambda1", "lambda2"):
             check_number(getattr(self, name), name)
         views = self._begin(X)
