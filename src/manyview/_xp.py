@@ -59,8 +59,10 @@ def has_float64(array: Array) -> bool:
 
 
 def wide(array: Array, *, copy: bool = False) -> Array:
-    """The array in float64; on the host where its device has none (mps)."""
-    if is_torch_array(array) and array.device.type == "mps":
+    """The array in float64, sparse ones too; on the host where its device has none."""
+    if sp.issparse(array):
+        return array.astype(np.float64, copy=copy)
+    if not has_float64(array):
         array = array.cpu()
     xp = namespace(array)
     return xp.astype(array, xp.float64, copy=copy)
@@ -68,7 +70,7 @@ def wide(array: Array, *, copy: bool = False) -> Array:
 
 def wide_sum(array: Array, axis: int | None = None) -> Array:
     """Sum in float64, without a float64 copy of the array where it can be helped."""
-    if is_torch_array(array) and array.device.type == "mps":
+    if not has_float64(array):
         array = array.cpu()
     xp = namespace(array)
     return xp.sum(array, axis=axis, dtype=xp.float64)
@@ -121,25 +123,6 @@ def wide_norms(a: Array) -> Array:
 
     lengths = torch.linalg.vector_norm(a, dim=1, dtype=torch.float64)
     return lengths.to(a.dtype)
-
-
-def row_dots(a: Array, b: Array) -> Array:
-    """Inner product of every row of `a` with that of `b`."""
-    if is_torch_array(a):
-        return (a * b).sum(dim=1)
-    return namespace(a).vecdot(a, b)
-
-
-def column_squares(a: Array) -> Array:
-    """Sum of squares of every column, in float64."""
-    if is_torch_array(a) and a.device.type != "mps":
-        import torch
-
-        # Squares a number at a time: no float64 copy of the whole.
-        return torch.linalg.vector_norm(a, dim=0, dtype=torch.float64) ** 2
-    exact = wide(a, copy=True)
-    exact *= exact
-    return namespace(exact).sum(exact, axis=0)
 
 
 def group_sums(rows: Array, labels: Array, size: int) -> tuple[Array, Array]:
@@ -228,7 +211,7 @@ def tall_product(a: Array, b: Array) -> Array:
     if is_numpy_array(a):
         # b is the thinner one; this way round the product is a tenth faster.
         return (b.T @ a).T
-    if not is_torch_array(a) or n_rows <= TALL_ROWS or a.device.type == "mps":
+    if not is_torch_array(a) or n_rows <= TALL_ROWS or not has_float64(a):
         return a.T @ b
     whole = n_rows - n_rows % TALL_ROWS
     left = a[:whole].reshape(-1, TALL_ROWS, a.shape[1])
@@ -240,7 +223,7 @@ def tall_product(a: Array, b: Array) -> Array:
 def tall_sum(a: Array) -> Array:
     """Column sums of tall a, like `tall_product`."""
     n_rows = a.shape[0]
-    if not is_torch_array(a) or n_rows <= TALL_ROWS or a.device.type == "mps":
+    if not is_torch_array(a) or n_rows <= TALL_ROWS or not has_float64(a):
         return wide_sum(a, axis=0)
     whole = n_rows - n_rows % TALL_ROWS
     parts = a[:whole].reshape(-1, TALL_ROWS, a.shape[1]).sum(dim=1)

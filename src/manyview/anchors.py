@@ -118,12 +118,8 @@ def anchors_of_views(views: list[Array], n_anchors: int, seed: int) -> list[Arra
         if not is_torch_array(search.rows):
             found[v] = kmeans_anchors(search, n_anchors, seed)
         elif v not in found:
-            alike = [
-                u for u, other in enumerate(searches)
-                if (len(other.rows), other.steps) == (len(search.rows), search.steps)
-            ]  # fmt: skip
-            rows = [searches[u].rows for u in alike]
-            made = _side_by_side(rows, n_anchors, search.steps, seed)
+            alike = [u for u, other in enumerate(searches) if _alike(other, search)]
+            made = _side_by_side([searches[u] for u in alike], n_anchors, seed)
             found.update(zip(alike, made, strict=True))
     return [found[v] for v in range(len(views))]
 
@@ -133,6 +129,11 @@ class AnchorSearch(NamedTuple):
 
     rows: Array
     steps: int
+    large: bool = False
+
+
+def _alike(one: AnchorSearch, other: AnchorSearch) -> bool:
+    return len(one.rows) == len(other.rows) and one.steps == other.steps
 
 
 def _search_of(rows: Array, n_anchors: int) -> AnchorSearch:
@@ -141,29 +142,30 @@ def _search_of(rows: Array, n_anchors: int) -> AnchorSearch:
     if n_anchors >= rows.shape[0]:
         return AnchorSearch(rows, 0)
     if rows.shape[0] * n_anchors * rows.shape[1] > LARGE_SEARCH:
-        return AnchorSearch(rows[: LARGE_ROWS_PER_ANCHOR * n_anchors], LARGE_STEPS)
+        some = rows[: LARGE_ROWS_PER_ANCHOR * n_anchors]
+        return AnchorSearch(some, LARGE_STEPS, large=True)
     return AnchorSearch(rows, KMEANS_STEPS)
 
 
-def _start(rows: Array, n_anchors: int, steps: int, seed: int) -> Matrix:
-    """Numbers of the first centres, for (s, n, d) rows of s views.
+def _start(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
+    """Numbers (s, n_anchors) of the first centres; s is 1 if all views share them.
 
     For many centres random rows are as good as k-means++, and far cheaper.
     """
     rng = np.random.default_rng(seed)
-    if steps == LARGE_STEPS or n_anchors > MOST_SPREAD:
-        return rng.permutation(rows.shape[-2])[None, :n_anchors]
-    return spread_rows(rows, n_anchors, rng)
+    if search.large or n_anchors > MOST_SPREAD:
+        return rng.permutation(search.rows.shape[-2])[None, :n_anchors]
+    return spread_rows(search.rows, n_anchors, rng)
 
 
 def kmeans_anchors(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
     """Anchors of one view on the host, dense or sparse."""
-    rows, steps = search
+    rows, steps, large = search
     if steps == 0:
         return np.asarray(dense(rows))
-    chosen = _start(rows, n_anchors, steps, seed)[0]
+    chosen = _start(search, n_anchors, seed)[0]
     first = dense(rows[chosen])
-    if steps == LARGE_STEPS:
+    if large:
         if sp.issparse(rows):
             return sparse_lloyd(rows, first, steps)
         found = lloyd(rows, first[None].astype(rows.dtype), steps)
@@ -174,29 +176,20 @@ def kmeans_anchors(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
 
 
 def _side_by_side(
-    views: list[Array], n_anchors: int, steps: int, seed: int
+    searches: list[AnchorSearch], n_anchors: int, seed: int
 ) -> list[Array]:
     """Anchors of views on a device, made equally wide with zeros."""
+    views, steps = [s.rows for s in searches], searches[0].steps
     if steps == 0:
         return [dense(rows) for rows in views]
-    xp = namespace(views[0])
-    widest = max(x.shape[1] for x in views)
-    rows = xp.zeros(
-        (len(views), len(views[0]), widest),
-        dtype=views[0].dtype,
-        device=views[0].device,
-    )
+    xp, model = namespace(views[0]), views[0]
+    shape = (len(views), len(model), max(x.shape[1] for x in views))
+    rows = xp.zeros(shape, dtype=model.dtype, device=model.device)
     for place, x in zip(rows, views, strict=True):
         place[:, : x.shape[1]] = x
-    chosen = _start(rows, n_anchors, steps, seed)
-    first = xp.stack(
-        [
-            x[like(own, x)]
-            for x, own in zip(
-                rows, np.resize(chosen, (len(views), n_anchors)), strict=True
-            )
-        ]
-    )
+    chosen = _start(searches[0]._replace(rows=rows), n_anchors, seed)
+    each = like(np.arange(len(views))[:, None], rows)
+    first = rows[each, like(chosen, rows)]
     centres = wide(lloyd(rows, first, steps).centres)
     return [c[:, : x.shape[1]] for c, x in zip(centres, views, strict=True)]
 

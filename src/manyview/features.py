@@ -79,7 +79,7 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
     chosen_rows = None if rows is None else to_host(rows)
     for v, x in enumerate(block.views):
         there = block.there(v)
-        stats[f"all{v}"] = _count(there, len(block))
+        stats[f"all{v}"] = count_rows(there, len(block))
         chosen = there
         if there is not None and chosen_rows is not None:
             chosen = there[chosen_rows]
@@ -93,7 +93,7 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
             phi = phi if rows is None else phi[rows]
         stats[f"gram{v}"] = ridge.block_gram(phi, exact=not small.sampled)
         stats[f"sum{v}"] = wide_sum(phi, axis=0)
-        stats[f"rows{v}"] = _count(chosen, phi.shape[0])
+        stats[f"rows{v}"] = count_rows(chosen, phi.shape[0])
     return Result(state=kept, stats=stats)
 
 
@@ -109,7 +109,8 @@ def _first_features(
     return from_distances(d, small.kernels[v], reuse=small.reuse)
 
 
-def _count(there: Matrix | None, n_rows: int) -> Matrix:
+def count_rows(there: Matrix | None, n_rows: int) -> Matrix:
+    """How many of the rows have a view, as a number to be summed."""
     return np.asarray(float(n_rows if there is None else np.count_nonzero(there)))
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._xp import (
     Array,
@@ -114,7 +113,7 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     pairs = zip(block.views, graph.scalings, strict=True)
     rows = [apply_scaling(x, s) for x, s in pairs]
     if graph.exact:
-        rows = [_wide(x) for x in rows]
+        rows = [wide(x) for x in rows]
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
@@ -130,10 +129,6 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     total = xp.sum(w, axis=1, keepdims=True)
     w *= len(graph.pieces) / xp.where(total > 0, total, xp.ones_like(total))
     return xp.concat(columns, axis=1), w
-
-
-def _wide(x: Array) -> Array:
-    return x.astype(np.float64) if sp.issparse(x) else wide(x)
 
 
 def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
@@ -198,7 +193,7 @@ def build_graph(
     prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
     exact = n_samples <= SAMPLED_ROWS and has_float64(prepared[0])
     if exact:
-        prepared = [_wide(x) for x in prepared]
+        prepared = [wide(x) for x in prepared]
     pieces = []
     for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
         # The same seed for every view: a view's place must not matter.

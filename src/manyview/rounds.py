@@ -17,7 +17,6 @@ from ._xp import (
     eigh,
     like,
     namespace,
-    row_dots,
     row_norms,
     tall_product,
     tall_sum,
@@ -30,7 +29,13 @@ from .assign import pick, z_score
 from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .draw import Draw
 from .engine import Engine, Result, State
-from .features import Features, block_features, keep_features, masked
+from .features import (
+    Features,
+    block_features,
+    count_rows,
+    keep_features,
+    masked,
+)
 from .ridge_weight import Target
 from .scaling import cast, seen
 from .views import Block
@@ -149,7 +154,7 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
         stats[f"P{v}"] = tall_product(wide(phi), wide(B))
         stats[f"sum{v}"] = wide_sum(B, axis=0)
         stats[f"square{v}"] = wide_sum(row_norms(B))
-        stats[f"rows{v}"] = np.asarray(float(to_host(block.present[:, v]).sum()))
+        stats[f"rows{v}"] = count_rows(block.there(v), len(block))
         stats[f"C{v}"] = tall_product(F, B)
     return Result(state=kept, stats=stats)
 
@@ -219,7 +224,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             kept[f"B{v}"] = B
     counts = view_counts(block, total, small.worth)
     kept["B_bar"] = fresh = z_score(heard / counts, small.centre)
-    stats["apart"] = wide_sum(row_dots(fresh, counts * fresh - 2.0 * total))
+    stats["apart"] = wide_sum(fresh * (counts * fresh - 2.0 * total))
     note = None if small.trace is None else _traced(block, kept, small.trace)
     return Result(
         state=kept if small.keep else {"B_bar": fresh}, stats=stats, note=note

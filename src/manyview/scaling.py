@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from ._xp import Array, column_squares, like, namespace, to_host, wide, wide_sum
+from ._xp import Array, like, namespace, to_host, wide, wide_sum
 from .engine import Engine, Result, State
 from .standardise import unit_rows
 from .views import Block
@@ -101,7 +101,8 @@ def _survey(block: Block, v: int) -> Tally:
     away -= mean
     if count < len(block):
         away = away * like(there[:, None], away)
-    squares = to_host(column_squares(away))
+    away *= away
+    squares = to_host(namespace(away).sum(away, axis=0))
     return Tally(count, to_host(mean), squares, False)
 
 

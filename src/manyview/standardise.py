@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from ._xp import Array, namespace, row_norms, wide_norms
+from ._xp import Array, has_float64, namespace, row_norms, wide_norms
 
 FloatArray = np.ndarray[Any, Any]
 
@@ -97,7 +97,7 @@ def unit_rows(x: Array) -> Array:
     """
     # Squares of very small or very large entries would vanish or overflow, unless
     # they are taken in a wider type.
-    if is_torch_array(x) and x.dtype.itemsize == 4 and x.device.type != "mps":
+    if is_torch_array(x) and x.dtype.itemsize == 4 and has_float64(x):
         return _divide_rows(x, wide_norms(x))
     scaled = _divide_rows(x, _largest(x))
     return _divide_rows(scaled, row_norms(scaled) ** 0.5)

@@ -55,7 +55,7 @@ def spread_rows(
     >>> sorted(rows[picks[0], 0].tolist())
     [0.0, 9.0]
     """
-    rows = rows.astype(np.float64) if sp.issparse(rows) else wide(rows)
+    rows = wide(rows)
     n_rows = rows.shape[-2]
     n_tries = min(2 + int(math.log(n_clusters)), n_rows)
     # A distance that is rounding comes out below 0, and counts as none.

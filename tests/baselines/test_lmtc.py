@@ -107,8 +107,8 @@ def test_level_on_shuffled_ccv(load_npz):
     views, labels = load_npz("CCV")
     order = np.random.default_rng(0).permutation(len(labels))
     shuffled = [v[order] for v in views]
-    found = (LMTC(20, random_state=s).fit_predict(shuffled) for s in range(5))
+    # Seeds differ by .005: five of them do not settle the third digit.
+    found = (LMTC(20, random_state=s).fit_predict(shuffled) for s in range(10))
     scores = [clustering_scores(labels[order], f) for f in found]
-    # Draws of five seeds have given means of .225 and .229.
-    assert np.mean([s["ACC"] for s in scores]) >= 0.22
+    assert np.mean([s["ACC"] for s in scores]) >= 0.225
     assert np.mean([s["NMI"] for s in scores]) >= 0.185
