@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from manyview.assign import (
+    _search,
     assign_step,
     centroids,
     correlation,
@@ -126,6 +127,22 @@ def test_partition_is_that_of_the_drawn_rows(blobs):
     some = np.arange(149, 49, -1)
     labels = partition(engine_with(rows, 13), 3, some, n_init=5, seed=0)
     assert adjusted_rand_score(labels, truth[some]) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_a_search_is_no_worse_than_from_wards_clusters(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 8))[np.arange(1200) % 60] + rng.normal(
+        size=(1200, 8), scale=0.3
+    )
+    merged = AgglomerativeClustering(60).fit_predict(rows)
+    first = centroids(rows, merged, 60)
+    least = KMeans(60, init=first, n_init=1, tol=0.0).fit(rows).inertia_
+    near = rows if kind == "numpy" else pytest.importorskip("torch").as_tensor(rows)
+    for seed in range(3):
+        found = _search(near, 60, 1, seed)
+        inertia = ((rows - found.centres[found.labels]) ** 2).sum()
+        assert inertia <= (1 + 1e-5) * least
 
 
 def test_a_label_without_rows_gets_one_of_them():

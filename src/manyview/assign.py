@@ -1,9 +1,10 @@
 """One k-means for every engine: starts on a drawn sample, Lloyd steps as passes.
 
 `kmeans` is Euclidean and starts from the best of several searches on rows drawn
-by content: scikit-learn's, or on a device `lloyd`. `correlation_kmeans` is the
-D, G step of the paper's eq. (18) as its authors run it: rows are z-scored, so the
-largest inner product is the largest correlation; one start, ten steps.
+by content (scikit-learn's, or on a device `lloyd`), one of them from Ward's
+clusters. `correlation_kmeans` is the D, G step of the paper's eq. (18) as its
+authors run it: rows are z-scored, so the largest inner product is the largest
+correlation; one start, ten steps.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import is_torch_array
-from sklearn.cluster import KMeans
+from sklearn.cluster import AgglomerativeClustering, KMeans
 
 from ._xp import (
     Array,
@@ -41,6 +42,8 @@ KMEANS_SAMPLE = 8192
 MOST_PASSES = 20
 SAME = 1e-5
 MOST_STEPS = 300
+WARD_ROWS_PER_CLUSTER = 20
+MOST_WARD_ROWS = 4096
 
 
 class Centres(NamedTuple):
@@ -229,10 +232,17 @@ class Search(NamedTuple):
 
 
 def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> Search:
-    """The best of `n_init` runs from rows far from each other."""
+    """The best of `n_init` runs from rows far from each other, and one from Ward's."""
     rng = np.random.default_rng(seed)
     picks = spread_rows(sample, n_clusters, rng, n_init)
-    return _refine(sample, sample[like(picks, sample)])
+    starts = sample[like(picks, sample)]
+    some = sample[: min(WARD_ROWS_PER_CLUSTER * n_clusters, MOST_WARD_ROWS)]
+    if 1 < n_clusters < len(some):
+        # Many clusters are more than twenty spread starts can find.
+        tree = AgglomerativeClustering(n_clusters, linkage="ward").fit(to_host(some))
+        merged = centroids(some, tree.labels_, n_clusters)[None, :, :]
+        starts = namespace(sample).concat([starts, merged])
+    return _refine(sample, starts)
 
 
 def _refine(sample: Array, starts: Array) -> Search:
