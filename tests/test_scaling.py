@@ -56,6 +56,19 @@ def test_moments_keep_their_digits_far_from_zero():
     np.testing.assert_allclose(found.std, x.std(axis=0, ddof=1), rtol=1e-9)
 
 
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e6])
+def test_moments_of_tensors_equal_those_of_arrays(offset):
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).normal(size=(500, 4)) + offset
+    x[:, 3] = offset
+    for rows in (x, x.astype(np.float32)):
+        wanted = measure(open_engine(Views([rows]), rows.dtype))[0]
+        near = Views([torch.as_tensor(rows)])
+        found = measure(open_engine(near, rows.dtype))[0]
+        np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(found.std, wanted.std, rtol=1e-11, atol=1e-13)
+
+
 def test_moments_count_only_rows_that_have_the_view(table):
     present = np.ones((80, 2), dtype=bool)
     present[1::3, 0] = False

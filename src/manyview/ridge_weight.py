@@ -16,6 +16,7 @@ import numpy as np
 
 from . import ridge
 from ._xp import Array
+from .launches import side_by_side
 
 # In units of the mean eigenvalue of the Gram: neither rows nor anchors change them.
 SHARES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -44,8 +45,9 @@ def choose_weights(
     ridges: tuple[ridge.Ridge, ...], targets: list[Target]
 ) -> tuple[tuple[ridge.Ridge, ...], np.ndarray[Any, Any]]:
     """`choose_weight` of every view."""
-    pairs = zip(ridges, targets, strict=True)
-    chosen, explained = zip(*(choose_weight(*pair) for pair in pairs), strict=True)
+    pairs = list(zip(ridges, targets, strict=True))
+    found = side_by_side(lambda pair: choose_weight(*pair), pairs, ridges[0].gram)
+    chosen, explained = zip(*found, strict=True)
     return chosen, np.asarray(explained)
 
 

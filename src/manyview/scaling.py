@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from ._xp import Array, like, namespace, to_host, wide, wide_sum
+from ._xp import Array, has_float64, like, namespace, to_host, wide, wide_sum
 from .engine import Engine, Result, State
 from .standardise import unit_rows
 from .views import Block
@@ -26,6 +26,7 @@ SCALINGS = ("auto", "standard", "global", "cosine", "unit", "root", None)
 MOSTLY = 0.5
 EVEN = 1e-3
 UNCORRELATED = 0.1
+LEAST_SPREAD = 1e-4
 RULE_ROWS = 2000
 RULE_FEATURES = 600
 
@@ -96,6 +97,9 @@ def _survey(block: Block, v: int) -> Tally:
         squares = np.maximum(squares - count * mean**2, 0.0)
         return Tally(count, mean, squares, True)
     mean = wide_sum(x, axis=0) / max(count, 1.0)
+    quick = _quick_squares(x, mean, count)
+    if quick is not None:
+        return Tally(count, to_host(mean), quick, False)
     # In float64: rounding about the block's own mean would hang on its rows.
     away = wide(x, copy=True)
     away -= mean
@@ -104,6 +108,22 @@ def _survey(block: Block, v: int) -> Tally:
     away *= away
     squares = to_host(namespace(away).sum(away, axis=0))
     return Tally(count, to_host(mean), squares, False)
+
+
+def _quick_squares(x: Array, mean: Array, count: float) -> Matrix | None:
+    """Squared deviations of tensors of float32 from sums of squares in float64.
+
+    A device reads the rows once for that, instead of writing them out in float64.
+    None where a mean so large that it would cost the digits asks for the long way.
+    """
+    if not is_torch_array(x) or not has_float64(x):
+        return None
+    xp = namespace(x)
+    plain = xp.linalg.vector_norm(x, axis=0, dtype=xp.float64) ** 2
+    squares = plain - count * mean**2
+    if bool(xp.any(squares < LEAST_SPREAD * plain)):
+        return None
+    return to_host(squares)
 
 
 def _moments(parts: tuple[Tally, ...]) -> Moments:

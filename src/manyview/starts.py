@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ._xp import (
     to_host,
     wide,
 )
+from .launches import recorded
 
 Matrix = np.ndarray[Any, Any]
 
@@ -68,19 +70,28 @@ def spread_rows(
     first = xp.argmin(next(times), axis=1)
     picks = [first[like(np.zeros(n_searches, dtype=int), first)] if own_rows else first]
     nearest = _distances(rows, lengths, picks[0][:, None], each)[:, 0, :]
+    pick = recorded(partial(_pick, rows, lengths, each, n_tries), lengths)
     while len(picks) < n_clusters:
-        with np.errstate(divide="ignore"):
-            tries = smallest(next(times) / nearest, n_tries)[1]
-        closer = _distances(rows, lengths, tries, each)
-        closer = xp.minimum(closer, nearest[:, None, :])
-        # Two rows that are each other's nearest lower the sum alike: of those
-        # that come level, the winner of the race.
-        sums = xp.sum(closer, axis=2)
-        level = sums <= (1.0 + LEVEL) * xp.min(sums, axis=1, keepdims=True)
-        best = xp.argmax(xp.astype(level, xp.int8), axis=1)
-        picks.append(tries[each, best])
-        nearest = closer[each, best]
+        nearest, picked = pick(nearest, next(times))
+        picks.append(xp.asarray(picked, copy=True))
     return to_host(xp.stack(picks, axis=1))
+
+
+def _pick(
+    rows: Array, lengths: Array, each: Array, n_tries: int, nearest: Array, race: Array
+) -> tuple[Array, Array]:
+    """The best of a few rows, by every search: distances after it, and its number."""
+    xp = namespace(lengths)
+    with np.errstate(divide="ignore"):
+        tries = smallest(race / nearest, n_tries)[1]
+    closer = _distances(rows, lengths, tries, each)
+    closer = xp.minimum(closer, nearest[:, None, :])
+    # Two rows that are each other's nearest lower the sum alike: of those
+    # that come level, the winner of the race.
+    sums = xp.sum(closer, axis=2)
+    level = sums <= (1.0 + LEVEL) * xp.min(sums, axis=1, keepdims=True)
+    best = xp.argmax(xp.astype(level, xp.int8), axis=1)
+    return closer[each, best], tries[each, best]
 
 
 def _races(
