@@ -218,8 +218,10 @@ def quick_plan() -> Plan:
     )  # fmt: skip
 
 
-def full_plan(data: list[str] | None, methods: list[str] | None) -> Plan:
-    """Everything, or the named data sets and methods."""
+def full_plan(
+    data: list[str] | None, methods: list[str] | None, seeds: int = 10
+) -> Plan:
+    """Everything, or the named data sets and methods, or fewer seeds."""
     wanted = set(data or (*TUNING, *HELD_OUT, *SEQUENCES))
     groups = {g: tuple(n for n in names if n in wanted) for g, names in GROUPS.items()}
     return Plan(
@@ -227,6 +229,7 @@ def full_plan(data: list[str] | None, methods: list[str] | None) -> Plan:
         groups={g: names for g, names in groups.items() if names},
         sequences=[n for n in SEQUENCES if n in wanted],
         methods=methods or method_names(),
+        seeds=seeds,
     )
 
 
@@ -241,10 +244,12 @@ def main() -> None:
     parser.add_argument("--ordered", action="store_true", help="only true order")
     parser.add_argument("--data", nargs="*", help="only these data sets")
     parser.add_argument("--methods", nargs="*", help="only these methods")
+    parser.add_argument("--seeds", type=int, default=10, help="shuffles per data set")
     args = parser.parse_args()
     results = Results(args.out)
     limits = Limits(TIME_LIMIT, jobs=args.jobs, retry_failed=args.retry)
-    plan = quick_plan() if args.quick else full_plan(args.data, args.methods)
+    wanted = (args.data, args.methods, args.seeds)
+    plan = quick_plan() if args.quick else full_plan(*wanted)
     if args.ordered:
         ordered_benchmark(plan, results, limits)
         return

@@ -163,6 +163,7 @@ class S2MVTC(ReplayClusterer):
     assign : {"kmeans", "correlation"}
         k-means with `n_init` starts, or the paper's single-start correlation form.
     n_init : int
+        Spread starts of k-means; one more starts from Ward's clusters.
     random_state : int, generator or None
     dtype : {None, "float32", "float64"}
         Default: follows the input.

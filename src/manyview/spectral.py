@@ -55,7 +55,7 @@ class AnchorSpectral(ReplayClusterer):
     scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
         Preparation of the views; "auto" chooses per view from the data's shares.
     n_init : int
-        Runs of k-means from which the best is taken.
+        Spread starts of k-means; one more starts from Ward's clusters.
     random_state : int, generator or None
     dtype, block_rows, verbose : as in `S2MVTC`
 

@@ -47,7 +47,8 @@ class ConcatKMeans(MultiViewClusterer):
 
     is descended by Lloyd's two steps, y_i = argmin_j ‖x_i - c_j‖² and c_j = mean of
     the rows with y_i = j. The first centres are the best of `n_init` k-means++
-    runs on rows drawn by content (on small data, all of them).
+    runs on rows drawn by content (on small data, all of them), and one run from
+    Ward's clusters.
 
     Parameters
     ----------
