@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
-from manyview import whole
+from manyview import plot, whole
 from manyview.errors import FileError
+from manyview.experiments import figures
+from manyview.experiments.table import Table
 from manyview.whole import whole_file, whole_folder
 
 
@@ -55,6 +57,19 @@ def test_a_failure_leaves_what_was_there(kind, fault, tmp_path):
     file = target / "file" if kind is whole_folder else target
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_tables_and_figures_clear_away_what_killed_writers_left(tmp_path, dead):
+    pytest.importorskip("matplotlib")
+    table = Table("scores", "A table", ["method"])
+    figure = figures.new_figure(2, 2, "A figure")
+    names = ["scores.md", "scores.tex", "scores.csv", "a.png", "a.svg", "b.png"]
+    for name in names:
+        neighbour(tmp_path / name, dead).write_text("half")
+    table.write(tmp_path)
+    figures.save(figure, tmp_path / "a")
+    plot.save(figure, tmp_path / "b.png")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(names)
 
 
 def test_the_sentence_names_place_and_reason(tmp_path):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .errors import DependencyError, InputError
+from .whole import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,4 +214,6 @@ def _write_name(axis: Axes, place: Matrix, name: str) -> None:
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure at print resolution; the ending (.png, .svg) is the format."""
-    figure.savefig(path, dpi=150)
+    target = Path(path)
+    with whole_file(target) as part:
+        figure.savefig(part, dpi=150, format=target.suffix.lstrip(".") or None)

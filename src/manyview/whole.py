@@ -34,6 +34,12 @@ def whole_file(target: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def write_text(target: Path, text: str) -> None:
+    """A text file, whole or not at all."""
+    with whole_file(target) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """An empty folder, which takes the target's place when the block succeeds."""

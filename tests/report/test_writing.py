@@ -123,5 +123,5 @@ def test_plotly_missing_is_one_sentence(
 def test_a_place_that_cannot_be_written_is_named(
     evil_model, evil_views, tmp_path
 ) -> None:
-    with pytest.raises(FileError, match="could not be written"):
+    with pytest.raises(FileError, match="was not written"):
         write_report(evil_model, tmp_path / "no" / "r.html", evil_views, layout="pca")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DependencyError
 from ..plot import INSTALL
+from ..whole import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,8 +32,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     paths = []
     for ending in ("png", "svg"):
         path = stem.with_name(f"{stem.name}.{ending}")
-        part = path.with_name(f".{os.getpid()}.{path.name}")
-        figure.savefig(part, dpi=160)
-        part.replace(path)
+        with whole_file(path) as part:
+            figure.savefig(part, dpi=160, format=ending)
         paths.append(path)
     return paths

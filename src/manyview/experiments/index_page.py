@@ -9,7 +9,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ..report.style import page
-from .table import BEST, SECOND, Cell, Table, write_text
+from ..whole import write_text
+from .table import BEST, SECOND, Cell, Table
 
 MANY_COLUMNS = 8
 

@@ -6,7 +6,6 @@ t-SNE of every view's embedding and of the consensus through the rounds, before
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from ..metrics import accuracy
 from ..plot import COLOURS, MARKERS, flatten
+from ..whole import whole_file
 from .compare import IN_WORDS
 from .data_set import DataSet
 from .estimators import PUBLISHED
@@ -50,9 +50,9 @@ def save_trace(path: Path, model: Any, traced: Any, rows: Any) -> None:
         for name, values in matrices.items()
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.npz")
-    np.savez_compressed(part, rows=rows[traced], found=model.labels_[traced], **arrays)
-    part.replace(path)
+    arrays |= {"rows": rows[traced], "found": model.labels_[traced]}
+    with whole_file(path) as part, part.open("wb") as file:
+        np.savez_compressed(file, **arrays)
 
 
 def figures(

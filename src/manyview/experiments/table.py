@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from ..whole import write_text
 
 BEST, SECOND = "best", "second"
 
@@ -87,13 +88,6 @@ class Table:
         forms = {"md": self.to_markdown, "tex": self.to_latex, "csv": self.to_csv}
         for ending, make in forms.items():
             write_text(folder / f"{self.name}.{ending}", make())
-
-
-def write_text(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 _TEX = {"±": r"$\pm$", "×": r"$\times$", "†": r"$\dagger$", "²": "$^2$", "–": "--"}

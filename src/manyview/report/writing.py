@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DependencyError, FileError
-from ..experiments.table import write_text
+from ..errors import DependencyError
+from ..whole import write_text
 from . import sections
 from .page_data import Maps, page_data
 from .style import asset, json_element, page
@@ -118,10 +118,5 @@ def plotly_script() -> str:
 
 def _write(path: Path, text: str) -> Path:
     target = path.expanduser()
-    try:
-        write_text(target, text)
-    except OSError as error:
-        raise FileError(
-            f"{path} could not be written: {error.strerror}. Choose another place."
-        ) from error
+    write_text(target, text)
     return target
