@@ -5,7 +5,7 @@ import pytest
 
 from manyview import S2MVTC, AnchorSpectral, progress
 from manyview.baselines import ConcatKMeans
-from manyview.checkpoint import Checkpoint
+from manyview.checkpoint import Checkpoint, _plain
 from manyview.errors import FileError, InputError, InputTypeError
 
 SMALL = {"n_anchors": 60, "max_iter": 4, "random_state": 0}
@@ -200,3 +200,25 @@ def test_what_is_no_path_is_a_sentence():
     for nothing in (3, b"x", object(), ["a"]):
         with pytest.raises(InputTypeError, match=r"checkpoint=.*is no path"):
             Checkpoint(nothing, None)
+
+
+@pytest.mark.parametrize(
+    "value, wanted",
+    [
+        (None, None),
+        (3, 3),
+        (np.float64(0.5), 0.5),
+        (np.random.default_rng(0), "a generator"),
+        (np.random.RandomState(0), "a generator"),
+        (("a", (1, np.int64(2))), ["a", [1, 2]]),
+        (np.float32, "float32"),
+        (np.dtype("float64"), "float64"),
+    ],
+)
+def test_settings_are_written_down_plainly(value, wanted):
+    assert _plain(value) == wanted
+
+
+def test_arrays_are_told_apart_by_content():
+    one, other = np.arange(3.0), np.array([0.0, 1.0, 3.0])
+    assert _plain(one) == _plain(one.copy()) != _plain(other)

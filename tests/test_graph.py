@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 from manyview import graph
 from manyview.draw import draw
@@ -119,6 +121,25 @@ def test_block_size_does_not_matter(three_views):
     # Vectors of the same frequency may turn among themselves.
     first, second = (table @ table.T for table in tables)
     np.testing.assert_allclose(first, second, atol=1e-8)
+
+
+def test_many_rows_take_their_gram_from_a_sample(three_views, monkeypatch):
+    for where in ("draw", "graph"):
+        monkeypatch.setattr(f"manyview.{where}.SAMPLED_ROWS", 150)
+    views = Views(three_views[0])
+    engine = open_engine(views, np.float64, block_rows=70)
+    drawn = draw(engine, 100, 0)
+    options = {"n_clusters": 4, "n_anchors": 60, "n_neighbors": 5, "seed": 0}
+    scalings = tuple(make_scaling(m, "standard") for m in drawn.moments)
+    spectrum = graph.fit_graph(engine, drawn, scalings, **options)
+    assert 100 < engine.read("sampled").sum() < 200
+    F = engine.read("F")
+    np.testing.assert_allclose(F.T @ F, np.eye(F.shape[1]), atol=1e-9)
+    again = open_engine(views, np.float64)
+    graph.spread_basis(again, spectrum)
+    np.testing.assert_allclose(again.read("F"), F, atol=1e-9)
+    labels = KMeans(4, n_init=5, random_state=0).fit_predict(F[:, :4])
+    assert adjusted_rand_score(three_views[1], labels) > 0.95
 
 
 def test_sparse_and_dense_views_agree(three_views):

@@ -476,3 +476,16 @@ def test_rows_enter_the_consensus_at_the_length_of_their_fit():
         for B in (B_bar, apart)
     ]
     assert towards[0] > towards[1]
+
+
+def test_many_rows_are_clustered_from_sampled_grams(three_views, monkeypatch):
+    views, truth = three_views
+    for where in ("draw", "graph", "s2mvtc"):
+        monkeypatch.setattr(f"manyview.{where}.SAMPLED_ROWS", 150)
+    model = S2MVTC(4, n_anchors=40, block_rows=80, random_state=0).fit(views)
+    assert adjusted_rand_score(truth, model.labels_) > 0.95
+    order = np.random.default_rng(0).permutation(len(truth))
+    other = S2MVTC(4, n_anchors=40, random_state=0).fit([x[order] for x in views])
+    assert adjusted_rand_score(model.labels_[order], other.labels_) > 0.999
+    fresh = model.predict([x[:50] for x in views])
+    assert np.array_equal(fresh, model.labels_[:50])

@@ -229,6 +229,8 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return "a generator"
+    if isinstance(value, (type, np.dtype)):
+        return str(np.dtype(value))
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return _digest(value) if hasattr(value, "__array__") else str(value)
