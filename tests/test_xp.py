@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from manyview._xp import (
     at_least_zero,
+    eigh,
     exp_of,
     index_sum,
     inverse_by_cholesky,
@@ -148,3 +149,8 @@ def test_inverse_of_a_matrix_that_has_none_is_none(xp, table):
     found = to_host(inverse_by_cholesky(xp.asarray(gram)))
     np.testing.assert_allclose(found @ gram, np.eye(5), atol=1e-8)
     assert inverse_by_cholesky(xp.asarray(-gram)) is None
+
+
+def test_a_matrix_of_one_entry_has_its_eigenvector():
+    values, vectors = eigh(np.array([[3.0]]))
+    assert values.tolist() == [3.0] and abs(vectors[0, 0]) == 1.0
