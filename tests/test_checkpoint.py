@@ -1,5 +1,7 @@
 """Checkpoints: resuming at the last finished round, refusals, whole files."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -200,6 +202,21 @@ def test_what_is_no_path_is_a_sentence():
     for nothing in (3, b"x", object(), ["a"]):
         with pytest.raises(InputTypeError, match=r"checkpoint=.*is no path"):
             Checkpoint(nothing, None)
+
+
+def test_a_fit_killed_before_its_first_save_starts_again(views, tmp_path, monkeypatch):
+    def killed(part, target):
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "saved"
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        patch.setattr(Path, "unlink", lambda *args, **options: None)
+        with pytest.raises(KeyboardInterrupt):
+            AnchorSpectral(3, random_state=0, checkpoint=folder).fit(views)
+    assert [p.name[0] for p in folder.iterdir()] == ["."]
+    model = AnchorSpectral(3, random_state=0, checkpoint=folder).fit(views)
+    assert model.labels_.shape == (700,)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from .draw import Draw
 from .engine import Engine
 from .errors import FileError, InputError, InputTypeError
 from .model_codec import Encoder, decode
-from .whole import whole_file
+from .whole import is_unfinished, whole_file
 
 FIT = "fit.json"
 VERSION = 1
@@ -209,7 +209,9 @@ def _make_folder(folder: Path) -> None:
             f"checkpoint={str(folder)!r} is no folder that can be made: "
             f"{error.strerror or error}. Choose another path."
         ) from error
-    if not known.exists() and any(folder.iterdir()):
+    # A fit that was killed before its first save may have left that one unfinished.
+    others = (p for p in folder.iterdir() if not is_unfinished(p, known))
+    if not known.exists() and any(others):
         raise FileError(
             f"{folder} holds other files and is no checkpoint. Give a new path."
         )

@@ -74,6 +74,11 @@ def _prefix(target: Path) -> str:
     return f".{target.name}.{machine}."
 
 
+def is_unfinished(path: Path, target: Path) -> bool:
+    """Is this what some writer of the target has not finished, or never will?"""
+    return path.name.startswith(f".{target.name}.")
+
+
 def _neighbour(target: Path) -> Path:
     own = f"{os.getpid()}.{secrets.token_hex(4)}"
     return target.with_name(_prefix(target) + own)
