@@ -61,7 +61,7 @@ class Plan(NamedTuple):
     groups: dict[str, tuple[str, ...]]
     sequences: list[str]
     methods: list[str]
-    seeds: int = 10
+    seeds: int
     seeds_when_large: int = 3
     range_seeds: int = 5
     durations: tuple[int, ...] = (10, 20, 40)
@@ -219,9 +219,7 @@ def quick_plan() -> Plan:
     )  # fmt: skip
 
 
-def full_plan(
-    data: list[str] | None, methods: list[str] | None, seeds: int = 10
-) -> Plan:
+def full_plan(data: list[str] | None, methods: list[str] | None, seeds: int) -> Plan:
     """Everything, or the named data sets and methods, or fewer seeds."""
     wanted = set(data or (*TUNING, *HELD_OUT, *SEQUENCES))
     groups = {g: tuple(n for n in names if n in wanted) for g, names in GROUPS.items()}

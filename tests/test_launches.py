@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from manyview.launches import is_on_gpu, recorded, side_by_side
+from manyview._xp import is_on_gpu
+from manyview.launches import recorded, side_by_side
 
 
 def one_step(total, x):

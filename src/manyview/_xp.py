@@ -58,6 +58,11 @@ def has_float64(array: Array) -> bool:
     return not (is_torch_array(array) and array.device.type == "mps")
 
 
+def is_on_gpu(array: Array) -> bool:
+    """Does the array lie in the memory of a CUDA device?"""
+    return bool(is_torch_array(array) and array.device.type == "cuda")
+
+
 def wide(array: Array, *, copy: bool = False) -> Array:
     """The array in float64, sparse ones too; on the host where its device has none."""
     if sp.issparse(array):
@@ -296,7 +301,7 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
     On a GPU by dense products of chunks. Weights cut to 11 binary digits pass
     through TF32 unchanged, so only this product may use it.
     """
-    if not (is_torch_array(weights) and weights.device.type == "cuda"):
+    if not is_on_gpu(weights):
         # Sums in float32 would hang on the order of the rows.
         z = csr(columns, wide(weights), n_columns)
         return like((z.T @ z).toarray(), weights)

@@ -11,19 +11,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from array_api_compat import is_torch_array
-
-from ._xp import Array
+from ._xp import Array, is_on_gpu
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 Step = Callable[..., tuple[Array, ...]]
-
-
-def is_on_gpu(array: Array) -> bool:
-    """Does the array lie in the memory of a CUDA device?"""
-    return bool(is_torch_array(array) and array.device.type == "cuda")
 
 
 def recorded(step: Step, model: Array) -> Step:
@@ -32,29 +25,33 @@ def recorded(step: Step, model: Array) -> Step:
     The step takes and returns arrays whose shapes never change, and must not ask
     the device for an answer. What a call returns is overwritten by the next.
     """
-    return _Recorded(step) if is_on_gpu(model) else step
+    return _Recorded(step, model.device) if is_on_gpu(model) else step
 
 
 class _Recorded:
     """A step's launches as a CUDA graph, made at its second call."""
 
-    def __init__(self, step: Step) -> None:
-        self._step = step
+    def __init__(self, step: Step, device: Any) -> None:
+        self._step, self._device = step, device
         self._graph: Any = None
         self._inputs: tuple[Array, ...] = ()
         self._outputs: tuple[Array, ...] = ()
         self._is_warm = False
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
+        import torch
+
         if not self._is_warm:
             # Libraries set up their workspaces, which must not be recorded.
             self._is_warm = True
             return self._step(*arrays)
-        if self._graph is None:
-            self._record(arrays)
-        for place, array in zip(self._inputs, arrays, strict=True):
-            place.copy_(array)
-        self._graph.replay()
+        # Streams and graphs are those of the current GPU, which may be another one.
+        with torch.cuda.device(self._device):
+            if self._graph is None:
+                self._record(arrays)
+            for place, array in zip(self._inputs, arrays, strict=True):
+                place.copy_(array)
+            self._graph.replay()
         return self._outputs
 
     def _record(self, arrays: tuple[Array, ...]) -> None:

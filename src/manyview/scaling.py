@@ -111,7 +111,7 @@ def _survey(block: Block, v: int) -> Tally:
 
 
 def _quick_squares(x: Array, mean: Array, count: float) -> Matrix | None:
-    """Squared deviations of tensors of float32 from sums of squares in float64.
+    """Squared deviations of a tensor's columns from sums of squares in float64.
 
     A device reads the rows once for that, instead of writing them out in float64.
     None where a mean so large that it would cost the digits asks for the long way.
