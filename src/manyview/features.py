@@ -13,7 +13,7 @@ import numpy as np
 from . import ridge
 from ._xp import Array, like, namespace, to_host, wide_sum
 from .anchors import Kernel, features, from_distances
-from .draw import SAMPLED
+from .draw import SAMPLED, SAMPLED_ROWS, Draw
 from .engine import Engine, Result, State
 from .scaling import Scaling, cast, seen
 from .views import Block
@@ -21,18 +21,21 @@ from .views import Block
 Matrix = np.ndarray[Any, Any]
 
 LAM_SHARE = 0.01
+CENTRE_ROWS = 1000
 
 
 class Features(NamedTuple):
     """How to make (or find) the kept features of a block.
 
-    `reuse` says that distances may be overwritten by the features made of them.
+    `reuse` says that distances may be overwritten by the features made of them;
+    a view's Gram is taken about its entry of `centres`, if it has one, in float32.
     """
 
     scalings: tuple[Scaling, ...]
     kernels: tuple[Kernel, ...]
     means: tuple[Matrix, ...] = ()
     reduces: tuple[Matrix | None, ...] = ()
+    centres: tuple[Matrix | None, ...] = ()
     keep: bool = True
     sampled: bool = False
     reuse: bool = False
@@ -44,28 +47,53 @@ def feature_passes(n_rounds: int, sampled: bool) -> int:
 
 
 def fit_features(
-    engine: Engine, plain: Features, lam: float | None, rank_tol: float
+    engine: Engine,
+    plain: Features,
+    lam: float | None,
+    rank_tol: float,
+    drawn: Draw | None = None,
 ) -> tuple[Features, tuple[ridge.Ridge, ...]]:
     """One pass for the Grams; then a ridge per view and the kept features.
 
     Without `lam` the ridge weight is `LAM_SHARE` of the mean eigenvalue of each
     view's Gram, so that neither the number of rows nor of anchors changes it;
     with `plain.sampled` the Grams are those of a sample of the rows, scaled up.
+    With `drawn` rows many rows' Grams are float32 where these show that it does.
     """
+    if drawn is not None and lam is not None and engine.n_samples > SAMPLED_ROWS:
+        plain = plain._replace(centres=_centres(drawn, plain, lam, engine.n_samples))
     total, _ = engine.run(gram_step, plain, title="Anchor features")
     ridges, means = [], []
     for v in range(len(plain.kernels)):
         count, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
+        centre = _centre(plain, v)
         gram = ridge.centred_gram(total[f"gram{v}"], sums, count)
         if plain.sampled:
             gram = gram * (float(total[f"all{v}"]) / max(count, 1.0))
-        means.append(sums / max(count, 1.0))
+        mean = sums / max(count, 1.0)
+        means.append(mean if centre is None else mean + centre)
         mean_value = float(gram.diagonal().sum()) / len(gram)
         own = LAM_SHARE * mean_value if lam is None else lam
         made = ridge.factor_gram(gram, means[v], own, rank_tol, reduces=plain.keep)
         ridges.append(made)
     reduces = tuple(r.reduce for r in ridges)
     return plain._replace(means=tuple(means), reduces=reduces), tuple(ridges)
+
+
+def _centres(
+    drawn: Draw, plain: Features, lam: float, n_samples: int
+) -> tuple[Matrix | None, ...]:
+    """What to take off every view's features before a float32 Gram, if that does."""
+    found = []
+    for v, kernel in enumerate(plain.kernels):
+        rows = drawn.view(v)[:CENTRE_ROWS]
+        phi = features(rows, plain.scalings[v], kernel)
+        found.append(ridge.quick_centre(phi, lam, n_samples))
+    return tuple(found)
+
+
+def _centre(small: Features, v: int) -> Matrix | None:
+    return small.centres[v] if small.centres else None
 
 
 def gram_step(block: Block, state: State, small: Features) -> Result:
@@ -91,7 +119,11 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
             if small.keep:
                 kept[f"Phi{v}"] = phi
             phi = phi if rows is None else phi[rows]
-        stats[f"gram{v}"] = ridge.block_gram(phi, exact=not small.sampled)
+        centre = _centre(small, v)
+        if centre is not None:
+            phi = masked(phi - cast(centre, phi), chosen)
+        exact = centre is None and not small.sampled
+        stats[f"gram{v}"] = ridge.block_gram(phi, exact=exact)
         stats[f"sum{v}"] = wide_sum(phi, axis=0)
         stats[f"rows{v}"] = count_rows(chosen, phi.shape[0])
     return Result(state=kept, stats=stats)

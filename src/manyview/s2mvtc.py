@@ -393,7 +393,7 @@ class S2MVTC(ReplayClusterer):
             sampled=rough,
             reuse=not engine.redoes,
         )
-        kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol)
+        kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol, drawn)
         if self._uses_graph():
             spectrum = graph.fit_graph(
                 engine,

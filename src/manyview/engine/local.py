@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .. import progress
 from .._xp import Array, to_host
@@ -164,6 +165,13 @@ def n_threads() -> int:
     return max(1, int(asked) if asked.isdigit() else cores or os.cpu_count() or 1)
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """The BLAS libraries of this process: looking for them takes longer than a pass
+    over small data."""
+    return ThreadpoolController()
+
+
 _blas_lock = threading.Lock()
 _blas_users = 0
 _blas_limit: Any = None
@@ -175,7 +183,7 @@ def _single_threaded_blas() -> Iterator[None]:
     global _blas_users, _blas_limit
     with _blas_lock:
         if _blas_users == 0:
-            _blas_limit = threadpool_limits(1, user_api="blas")
+            _blas_limit = _libraries().limit(limits=1, user_api="blas")
         _blas_users += 1
     try:
         yield
