@@ -10,6 +10,7 @@ from manyview.anchors import (
     anchor_count,
     anchors_of_views,
     choose_anchors,
+    expanded_distances,
     features,
     make_kernels,
     spacing,
@@ -53,6 +54,21 @@ def test_squared_distances_of_sparse_rows_keep_the_dtype(dtype):
     found = squared_distances(sp.csr_array(x.astype(dtype)), x[:3])
     assert found.dtype == dtype
     np.testing.assert_allclose(found, brute(x, x[:3]), atol=1e-5)
+
+
+@pytest.mark.parametrize("width", [1, 6, 7, 14])
+def test_lengths_enter_the_product_of_views_of_any_width(xp, width):
+    rng = np.random.default_rng(width)
+    x, a = rng.normal(size=(5, width)), rng.normal(size=(4, width))
+    found = np.asarray(expanded_distances(xp.asarray(x), xp.asarray(a)))
+    np.testing.assert_allclose(found, brute(x, a), atol=1e-12)
+
+
+def test_rows_that_are_anchors_have_features_of_one_to_rounding():
+    x = np.random.default_rng(3).normal(size=(40, 6)).astype(np.float32) + 5.0
+    kernel = Kernel("rbf", x, 0.5)
+    own = features(x, PLAIN, kernel).diagonal()
+    np.testing.assert_allclose(own, 1.0, atol=1e-4)
 
 
 def test_squared_distances_are_never_negative():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manyview.anchors import features, make_kernels
-from manyview.draw import SAMPLED, draw_rows
+from manyview.draw import SAMPLED, draw, draw_rows
 from manyview.engine import Result, open_engine
 from manyview.features import Features, block_features, fit_features, masked
 from manyview.ridge import centred_products, solve
@@ -13,12 +13,10 @@ from manyview.scaling import make_scaling, measure
 from manyview.views import Views
 
 
-def opened(keep=True, block_rows=None, present=None):
+def opened(keep=True, block_rows=None, present=None, dtype=np.float64):
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(50, 3)), rng.normal(size=(50, 4))]
-    engine = open_engine(
-        Views(views, present=present), np.float64, block_rows=block_rows
-    )
+    engine = open_engine(Views(views, present=present), dtype, block_rows=block_rows)
     scalings = tuple(make_scaling(m, "standard") for m in measure(engine))
     anchors = (rng.normal(size=(9, 3)), rng.normal(size=(9, 4)))
     kernels = make_kernels(engine, "rbf", scalings, anchors)
@@ -105,6 +103,30 @@ def test_grams_of_a_sample_are_scaled_up_to_all_rows(monkeypatch):
         expected = away.T @ away * (50 / chosen.sum())
         np.testing.assert_allclose(ridges[0].gram, expected, atol=1e-10)
         np.testing.assert_allclose(fitted.means[0], phi.mean(axis=0))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_grams_about_a_centre_equal_the_exact_ones(monkeypatch, missing):
+    monkeypatch.setattr("manyview.features.SAMPLED_ROWS", 30)
+    present = np.ones((50, 2), dtype=bool)
+    present[::3, 1] = not missing
+    engine, small, _ = opened(block_rows=20, present=present, dtype=np.float32)
+    drawn = draw(engine, 25, 0)
+    fitted, ridges = fit_features(engine, small, 0.1, 0.0, drawn)
+    plain, exact = fit_features(engine, small, 0.1, 0.0)
+    for v in range(2):
+        assert fitted.centres[v] is not None and fitted.centres[v].dtype == np.float32
+        np.testing.assert_allclose(ridges[v].gram, exact[v].gram, atol=1e-5)
+        np.testing.assert_allclose(fitted.means[v], plain.means[v], rtol=1e-6)
+        np.testing.assert_allclose(ridges[v].factor, exact[v].factor, atol=1e-3)
+
+
+@pytest.mark.parametrize(("lam", "most"), [(1e-9, 30), (0.1, 60), (None, 30)])
+def test_small_ridge_weights_and_few_rows_ask_for_exact_grams(monkeypatch, lam, most):
+    monkeypatch.setattr("manyview.features.SAMPLED_ROWS", most)
+    engine, small, _ = opened(block_rows=20, dtype=np.float32)
+    fitted, _ = fit_features(engine, small, lam, 0.0, draw(engine, 25, 0))
+    assert not any(c is not None for c in fitted.centres)
 
 
 def test_masked_rows_are_zero_and_others_untouched(xp):

@@ -11,7 +11,7 @@ def centred(phi):
 
 
 def fit_gram(phi, lam, rank_tol):
-    gram = ridge.centred_gram(ridge.block_gram(phi), phi.sum(axis=0), len(phi))
+    gram = ridge.centred_gram(ridge.block_gram(phi)[0], phi.sum(axis=0), len(phi))
     return ridge.factor_gram(gram, phi.mean(axis=0), lam, rank_tol)
 
 
@@ -36,7 +36,7 @@ def data():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_block_gram_is_float64_and_its_lower_triangle_right(xp, dtype):
     phi = np.random.default_rng(1).normal(size=(7, 4)).astype(dtype)
-    gram = np.asarray(ridge.block_gram(xp.asarray(phi)))
+    gram = np.asarray(ridge.block_gram(xp.asarray(phi))[0])
     wide = phi.astype(np.float64)
     assert gram.dtype == np.float64
     np.testing.assert_allclose(np.tril(gram), np.tril(wide.T @ wide), rtol=1e-13)
@@ -125,25 +125,25 @@ def test_start_products_equal_those_of_the_rows(data, rank):
 @pytest.mark.parametrize("size", [1, 3, 5, 7, 10])
 def test_panels_of_any_width_fill_the_lower_triangle(xp, size):
     phi = np.random.default_rng(size).normal(size=(6, size))
-    gram = np.asarray(ridge.block_gram(xp.asarray(phi)))
+    gram = np.asarray(ridge.block_gram(xp.asarray(phi))[0])
     np.testing.assert_allclose(np.tril(gram), np.tril(phi.T @ phi), atol=1e-13)
 
 
 def test_float32_is_only_multiplied_as_such_where_that_is_asked_for():
     phi = np.random.default_rng(4).normal(size=(9, 4))
     narrow = phi.astype(np.float32)
-    quick = ridge.block_gram(narrow, exact=False)
+    quick = ridge.block_gram(narrow, exact=False)[0]
     assert quick.dtype == np.float32
     np.testing.assert_allclose(np.tril(quick), np.tril(phi.T @ phi), rtol=1e-5)
-    assert ridge.block_gram(phi, exact=False).dtype == np.float64
-    assert ridge.block_gram(narrow).dtype == np.float64
+    assert ridge.block_gram(phi, exact=False)[0].dtype == np.float64
+    assert ridge.block_gram(narrow)[0].dtype == np.float64
 
 
 def test_quick_products_of_a_device_are_float64(xp):
     if xp.__name__.endswith("numpy"):
         pytest.skip("NumPy multiplies float32 as such")
     phi = xp.asarray(np.random.default_rng(4).normal(size=(9, 4)).astype(np.float32))
-    assert ridge.block_gram(phi, exact=False).dtype == xp.float64
+    assert ridge.block_gram(phi, exact=False)[0].dtype == xp.float64
 
 
 @pytest.mark.parametrize("n_rows", [1, 2])
@@ -282,3 +282,47 @@ def test_another_weight_gives_the_ridge_made_with_it(rank_tol):
     basis = Phi if made.reduce is None else kept @ (kept.T @ Phi)
     inner = basis.T @ basis + 0.3 * np.eye(6)
     np.testing.assert_allclose(fit, basis @ np.linalg.solve(inner, basis.T @ B))
+
+
+def many_features(n_rows=20_000, size=40):
+    """Float32 features of mean near 1, whose spread is small."""
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(n_rows, 3)) @ rng.normal(size=(3, size))
+    return (0.8 + 0.05 * np.tanh(shared)).astype(np.float32)
+
+
+def block_errors(phi, centre, n_rows=500):
+    """Spectral norm of the error of a Gram whose blocks are float32."""
+    exact = (phi.astype(np.float64) - centre).T @ (phi.astype(np.float64) - centre)
+    quick = np.zeros_like(exact)
+    for first in range(0, len(phi), n_rows):
+        quick += ridge.block_gram(phi[first : first + n_rows] - centre, exact=False)[0]
+    return np.linalg.norm(quick - exact, 2)
+
+
+def test_the_rounding_of_a_quick_gram_is_foreseen_from_a_few_rows():
+    phi = many_features()
+    plain = block_errors(phi, np.zeros(40, np.float32))
+    centre = ridge.quick_centre(phi[:500], 1.0, len(phi))
+    error = block_errors(phi, centre)
+    assert error < plain / 50
+    least = error / ridge.MOST_ROUNDING
+    assert ridge.quick_centre(phi[:500], 4.0 * least, len(phi)) is not None
+    assert ridge.quick_centre(phi[:500], least / 4.0, len(phi)) is None
+
+
+def test_only_float32_features_of_the_host_have_a_quick_gram(xp):
+    phi = many_features(50)
+    assert ridge.quick_centre(phi.astype(np.float64), 1.0, 100) is None
+    if not xp.__name__.endswith("numpy"):
+        assert ridge.quick_centre(xp.asarray(phi), 1.0, 100) is None
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_column_sums_come_with_the_gram_in_float64(xp, dtype, exact):
+    phi = many_features(3000).astype(dtype)
+    sums = ridge.block_gram(xp.asarray(phi), exact=exact)[1]
+    assert sums.dtype == xp.float64
+    expected = phi.astype(np.float64).sum(axis=0)
+    np.testing.assert_allclose(np.asarray(sums), expected, rtol=1e-13)

@@ -10,11 +10,13 @@ from manyview._xp import (
     at_least_zero,
     eigh,
     exp_of,
+    index_count,
     index_sum,
     inverse_by_cholesky,
     like,
     matmul,
     namespace,
+    plus_diagonal,
     row_norms,
     smallest,
     sparse_gram,
@@ -77,6 +79,12 @@ def test_matmul_of_sparse_is_dense(table):
     found = matmul(sp.csr_array(table), table.T)
     assert type(found) is np.ndarray
     np.testing.assert_allclose(found, table @ table.T)
+
+
+def test_index_count_has_every_number_also_the_ones_that_do_not_occur(xp):
+    found = index_count(xp.asarray(np.array([1, 3, 1, 0])), 5)
+    assert found.dtype == xp.float64
+    np.testing.assert_array_equal(np.asarray(found), [1, 2, 0, 1, 0])
 
 
 def test_index_sum(xp, table):
@@ -154,3 +162,22 @@ def test_inverse_of_a_matrix_that_has_none_is_none(xp, table):
 def test_a_matrix_of_one_entry_has_its_eigenvector():
     values, vectors = eigh(np.array([[3.0]]))
     assert values.tolist() == [3.0] and abs(vectors[0, 0]) == 1.0
+
+
+@pytest.mark.parametrize("value", [2.0, np.inf])
+def test_only_the_diagonal_grows_and_of_a_new_matrix(value):
+    for matrix in matrices_of_a_fit(np.ones((3, 3))):
+        found = np.asarray(plus_diagonal(matrix, value))
+        assert (np.diag(found) == 1.0 + value).all()
+        assert (found[~np.eye(3, dtype=bool)] == 1.0).all()
+        assert (np.asarray(matrix) == 1.0).all()
+
+
+def matrices_of_a_fit(matrix):
+    """As NumPy array and, where torch is installed, as tensor."""
+    yield matrix.copy()
+    try:
+        import torch
+    except ImportError:
+        return
+    yield torch.as_tensor(matrix.copy())

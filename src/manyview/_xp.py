@@ -140,12 +140,11 @@ def group_sums(rows: Array, labels: Array, size: int) -> tuple[Array, Array]:
         hot.scatter_(2, labels[:, :, None], 1.0)
         return hot.mT @ rows, hot.sum(dim=1)
     xp = namespace(rows)
-    ones = xp.ones((rows.shape[-2], 1), dtype=rows.dtype)
     sums, counts = [], []
     for s in range(labels.shape[0]):
         own = rows if rows.ndim == 2 else rows[s, :, :]
         sums.append(index_sum(own, labels[s, :], size))
-        counts.append(index_sum(ones, labels[s, :], size)[:, 0])
+        counts.append(xp.astype(index_count(labels[s, :], size), rows.dtype))
     return xp.stack(sums), xp.stack(counts)
 
 
@@ -165,6 +164,14 @@ def index_sum(values: Array, index: Array, size: int) -> Array:
         shape=(size, rows.size),
     )
     return like(hot @ host, values)
+
+
+def index_count(index: Array, size: int) -> Array:
+    """How often each of 0 … size − 1 occurs, in float64."""
+    if is_torch_array(index):
+        counts = index.new_zeros(size).index_add_(0, index, index.new_ones(index.shape))
+        return wide(counts)
+    return like(np.bincount(to_host(index), minlength=size).astype(np.float64), index)
 
 
 def smallest(distances: Array, k: int) -> tuple[Array, Array]:
@@ -275,7 +282,9 @@ def plus_diagonal(matrix: Array, value: float) -> Array:
         out = matrix.clone()
         out.diagonal().add_(value)
         return out
-    return matrix + value * np.eye(len(matrix))
+    out = matrix.copy()
+    np.fill_diagonal(out, out.diagonal() + value)
+    return out
 
 
 def weighted_rows(columns: Array, weights: Array, table: Array) -> Array:

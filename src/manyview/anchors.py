@@ -42,6 +42,7 @@ LARGE_SEARCH = 5e8
 LARGE_ROWS_PER_ANCHOR = 10
 LARGE_STEPS = 4
 MOST_SPREAD = 200
+ALIGNED = 8
 
 
 class Kernel(NamedTuple):
@@ -54,11 +55,33 @@ class Kernel(NamedTuple):
 
 def squared_distances(x: Array, anchors: Array) -> Array:
     """Squared Euclidean distances (n_rows, n_anchors), never negative."""
-    a = cast(anchors, x) if not sp.issparse(x) else anchors.astype(x.dtype, copy=False)
-    d = matmul(x, -2.0 * a.T)
-    d += row_norms(x)[:, None]
-    d += row_norms(a)[None, :]
-    return at_least_zero(d)
+    return at_least_zero(expanded_distances(x, anchors))
+
+
+def expanded_distances(x: Array, anchors: Array) -> Array:
+    """|x|² + |a|² − 2 x·a: squared distances, below 0 by no more than rounding.
+
+    One product of longer rows, (x, |x|², 1) and (−2a, 1, |a|²): to add the lengths
+    afterwards would take as long as the product of narrow views.
+    """
+    if sp.issparse(x):
+        a = anchors.astype(x.dtype, copy=False)
+        d = matmul(x, -2.0 * a.T)
+        d += row_norms(x)[:, None]
+        d += row_norms(a)[None, :]
+        return d
+    a = cast(anchors, x)
+    left = _lengthened(x, row_norms(x), 1.0)
+    return left @ _lengthened(-2.0 * a, 1.0, row_norms(a)).T
+
+
+def _lengthened(rows: Array, one: Array | float, other: Array | float) -> Array:
+    """Rows with two more columns, and zeros up to a width that products like."""
+    n_rows, width = rows.shape
+    whole = -(-(width + 2) // ALIGNED) * ALIGNED
+    long = namespace(rows).zeros((n_rows, whole), dtype=rows.dtype, device=rows.device)
+    long[:, :width], long[:, width], long[:, width + 1] = rows, one, other
+    return long
 
 
 def anchor_count(n_anchors: int, n_samples: int, n_clusters: int) -> int:
@@ -259,9 +282,9 @@ def width_step(block: Block, state: State, small: WidthSmall) -> Result:
     block = seen(block, small.scalings)
     for v, x in enumerate(block.views):
         rows = apply_scaling(x, small.scalings[v])
-        d = squared_distances(rows, small.anchors[v])
+        d = expanded_distances(rows, small.anchors[v])
         xp = namespace(d)
-        nearest = wide(xp.min(d, axis=1)) ** 0.5
+        nearest = wide(at_least_zero(xp.min(d, axis=1))) ** 0.5
         # |x|²+|a|²−2x·a of a row with itself is rounding, not distance.
         noise = xp.finfo(d.dtype).eps ** 0.5 * 4 * row_norms(rows) ** 0.5
         nearest = nearest * wide(nearest > wide(noise))
@@ -286,7 +309,7 @@ def features(x: Array, scaling: Scaling, kernel: Kernel) -> Array:
         weights = kernel.anchors.T
         phi = matmul(rows, cast(weights, rows) if not sp.issparse(rows) else weights)
     else:
-        d = squared_distances(rows, kernel.anchors)
+        d = expanded_distances(rows, kernel.anchors)
         phi = from_distances(d, kernel, reuse=True)
     return phi
 

@@ -17,6 +17,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 
 from ._xp import (
     Array,
+    index_count,
     index_sum,
     like,
     namespace,
@@ -87,11 +88,9 @@ def assign_step(block: Block, state: State, small: Centres) -> Result:
     """Label every row; sum the rows and their squared distances by cluster."""
     labels, cost = nearest(state[FIELD], small)
     n_clusters = small.points.shape[0]
-    xp = namespace(state[FIELD])
-    ones = xp.ones_like(state[FIELD][:, :1])
     stats = {
         "sums": index_sum(state[FIELD], labels, n_clusters),
-        "counts": index_sum(ones, labels, n_clusters)[:, 0],
+        "counts": index_count(labels, n_clusters),
         "inertia": wide_sum(cost + row_norms(state[FIELD])),
     }
     return Result(state={LABELS: labels}, stats=stats)
@@ -102,7 +101,8 @@ def nearest(rows: Array, centres: Centres) -> tuple[Array, Array]:
     xp = namespace(rows)
     cost = rows @ cast(-2.0 * centres.points.T, rows)
     cost += cast(centres.offsets, rows)
-    return xp.argmin(cost, axis=1), xp.min(cost, axis=1)
+    labels = xp.argmin(cost, axis=1)
+    return labels, xp.take_along_axis(cost, labels[:, None], axis=1)[:, 0]
 
 
 def certainty(rows: Matrix, centres: Centres) -> Matrix:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import ridge
-from ._xp import Array, like, namespace, to_host, wide_sum
+from ._xp import Array, like, namespace, to_host
 from .anchors import Kernel, features, from_distances
 from .draw import SAMPLED, SAMPLED_ROWS, Draw
 from .engine import Engine, Result, State
@@ -123,8 +123,8 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
         if centre is not None:
             phi = masked(phi - cast(centre, phi), chosen)
         exact = centre is None and not small.sampled
-        stats[f"gram{v}"] = ridge.block_gram(phi, exact=exact)
-        stats[f"sum{v}"] = wide_sum(phi, axis=0)
+        gram, sums = ridge.block_gram(phi, exact=exact)
+        stats[f"gram{v}"], stats[f"sum{v}"] = gram, sums
         stats[f"rows{v}"] = count_rows(chosen, phi.shape[0])
     return Result(state=kept, stats=stats)
 

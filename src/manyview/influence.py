@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._xp import Array, like, row_norms, smallest, to_host, wide
+from ._xp import Array, plus_diagonal, row_norms, smallest, to_host, wide
 from .scaling import Scaling, apply_scaling
 from .views import Block
 
@@ -55,9 +55,8 @@ def _distances(rows: Any) -> Array:
     products = rows @ rows.T
     dense = wide(products.toarray() if sp.issparse(products) else products)
     length = wide(row_norms(rows))
-    own = like(np.diag(np.full(len(dense), np.inf)), dense)
-    d: Array = length[:, None] + length[None, :] - 2.0 * dense + own
-    return d
+    d = length[:, None] + length[None, :] - 2.0 * dense
+    return plus_diagonal(d, np.inf)
 
 
 def agreement(nearest: Matrix, labels: Matrix) -> Matrix:

@@ -3,9 +3,9 @@
 U = (PhiᵀPhi + lam I)⁻¹ PhiᵀB with centred features Phi. Blocks only ever hold
 plain features; their mean is taken out of the small matrices. Grams are summed
 and factored in float64: in float32 they lose positive definiteness well before
-a million rows, unless a centre is taken off first (`quick_centre`). Where most directions are shrunk away, the features are replaced
-by their leading orthonormal combinations Psi = Phi E S^(−1/2), and
-Phi U = Psi diag(s/(s+lam)) PsiᵀB.
+a million rows, unless a centre is taken off first (`quick_centre`). Where most
+directions are shrunk away, the features are replaced by their leading orthonormal
+combinations Psi = Phi E S^(−1/2), and Phi U = Psi diag(s/(s+lam)) PsiᵀB.
 """
 
 from __future__ import annotations
@@ -45,26 +45,29 @@ class Ridge(NamedTuple):
     gram: Array
 
 
-def block_gram(phi: Array, *, exact: bool = True) -> Array:
-    """Lower triangle of PhiᵀPhi in float64; what stands above it means nothing.
+def block_gram(phi: Array, *, exact: bool = True) -> tuple[Array, Array]:
+    """Lower triangle of PhiᵀPhi, and Phi's column sums, in float64.
 
-    Without `exact` a block of float32 rows is multiplied in float32: enough where
-    the ridge weight is a share of the Gram itself, or rows are about a centre.
+    What stands above the triangle means nothing. Without `exact` a block of float32
+    rows is multiplied in float32: enough where the ridge weight is a share of the
+    Gram itself, or rows are about a centre.
     """
     # NumPy sees that both factors are one array, halves the work and lets other
     # threads run meanwhile; scipy's own syrk holds the interpreter's lock.
     if is_numpy_array(phi) and phi.dtype == np.float32 and not exact:
-        return phi.T @ phi
+        return phi.T @ phi, _xp.wide_sum(phi, axis=0)
     wide = _xp.wide(phi)
+    # A product: adding up columns in float64 takes a device three times as long.
+    sums = namespace(wide).ones_like(wide[:, 0]) @ wide
     if not is_torch_array(wide):
-        return wide.T @ wide
+        return wide.T @ wide, sums
     size = wide.shape[1]
     gram = wide.new_zeros((size, size))
     step = -(-size // PANELS)
     for first in range(0, size, step):
         panel = slice(first, first + step)
         gram[first:, panel] = wide[:, first:].T @ wide[:, panel]
-    return gram
+    return gram, sums
 
 
 def quick_centre(some: Array, lam: float, n_samples: int) -> Array | None:
@@ -79,7 +82,7 @@ def quick_centre(some: Array, lam: float, n_samples: int) -> Array | None:
         return None
     centre = some.mean(axis=0, dtype=np.float64).astype(np.float32)
     away = some - centre
-    error = block_gram(away) - block_gram(away, exact=False)
+    error = block_gram(away)[0] - block_gram(away, exact=False)[0]
     blocks = n_samples / max(len(some), 1)
     norm = 2.0 * np.linalg.norm(error) * np.sqrt(blocks / max(len(error), 1))
     return centre if norm <= MOST_ROUNDING * lam else None

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from . import assign, graph, progress, smoothing
-from ._xp import to_host
+from ._xp import Array, to_host
 from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
 from .base import (
     ManyviewTags,
@@ -377,6 +377,25 @@ class S2MVTC(ReplayClusterer):
     ) -> Setup:
         """Anchors, features and the start of the rounds."""
         anchors = choose_anchors(drawn, scalings, self.anchors, n_anchors, seeds[0])
+        plain = self._plain_features(engine, drawn, scalings, anchors)
+        if self._uses_graph():
+            return self._set_up_graph(engine, drawn, anchors, plain, seeds)
+        kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol, drawn)
+        signs = self.start == "signs"
+        start = principal_start(
+            drawn, kept, ridges, self.n_components, seeds[1], signs=signs
+        )
+        first = start_from_directions(engine, start, ridges)
+        return Setup(anchors, ridges, None, start, first, None, np.ones(self.n_views_))
+
+    def _plain_features(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        scalings: tuple[Scaling, ...],
+        anchors: tuple[Array, ...],
+    ) -> Features:
+        """How to make the features of these anchors."""
         size = self._dtype.itemsize * sum(len(a) for a in anchors)
         # A ridge weight that follows the Gram's size needs no exact Gram.
         rough = self.lam is None and engine.n_samples > SAMPLED_ROWS
@@ -386,38 +405,37 @@ class S2MVTC(ReplayClusterer):
         kernels = make_kernels(
             engine, self.kernel, scalings, anchors, keep=keep, drawn=some
         )
-        plain = Features(
-            scalings,
-            kernels,
-            keep=keep,
-            sampled=rough,
-            reuse=not engine.redoes,
+        return Features(
+            scalings, kernels, keep=keep, sampled=rough, reuse=not engine.redoes
         )
+
+    def _set_up_graph(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        anchors: tuple[Array, ...],
+        plain: Features,
+        seeds: list[int],
+    ) -> Setup:
+        """The start from the graph of all views."""
         kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol, drawn)
-        if self._uses_graph():
-            spectrum = graph.fit_graph(
-                engine,
-                drawn,
-                scalings,
-                n_clusters=self.n_clusters_,
-                n_anchors=self.n_graph_anchors,
-                n_neighbors=self.n_neighbors,
-                seed=seeds[1],
-            )
-            scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
-            start = GraphStart(kept, scale, self.row_norm == "zscore")
-            first, targets = start_from_graph(engine, start, ridges)
-            explained = np.ones(self.n_views_)
-            if self._weighs_fits():
-                ridges, explained = choose_weights(ridges, targets)
-            found = self._first_partition(engine, drawn, seeds[2])
-            return Setup(anchors, ridges, spectrum, start, first, found, explained)
-        signs = self.start == "signs"
-        lead = principal_start(
-            drawn, kept, ridges, self.n_components, seeds[1], signs=signs
+        spectrum = graph.fit_graph(
+            engine,
+            drawn,
+            plain.scalings,
+            n_clusters=self.n_clusters_,
+            n_anchors=self.n_graph_anchors,
+            n_neighbors=self.n_neighbors,
+            seed=seeds[1],
         )
-        first = start_from_directions(engine, lead, ridges)
-        return Setup(anchors, ridges, None, lead, first, None, np.ones(self.n_views_))
+        scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
+        start = GraphStart(kept, scale, self.row_norm == "zscore")
+        first, targets = start_from_graph(engine, start, ridges)
+        explained = np.ones(self.n_views_)
+        if self._weighs_fits():
+            ridges, explained = choose_weights(ridges, targets)
+        found = self._first_partition(engine, drawn, seeds[2])
+        return Setup(anchors, ridges, spectrum, start, first, found, explained)
 
     def _weighs_fits(self) -> bool:
         """Are views weighed by their fits, and these by cross-validation?"""

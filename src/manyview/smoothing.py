@@ -81,8 +81,10 @@ def make_sequence(
     )
     if key is not None:
         sorted_rows = np.lexsort((key, group))
-    else:
+    elif names is not None:
         sorted_rows = np.argsort(group, kind="stable")
+    else:
+        sorted_rows = np.arange(n_samples)
     lengths = np.bincount(group)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     position = np.empty(n_samples, np.intp)

@@ -284,7 +284,7 @@ def factor(Phi: FloatArray, beta: float, gamma: float) -> Any:
     m = Phi.shape[1]
     total = np.zeros((m, m))
     for rows in row_blocks(len(Phi)):
-        total += block_gram(Phi[rows])
+        total += block_gram(Phi[rows])[0]
     gram = (1 - gamma) * centred_gram(total, np.zeros(m), 1.0)
     return cho_factor(gram + beta * np.eye(m), lower=True, overwrite_a=True)
 
