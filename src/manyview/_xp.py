@@ -273,7 +273,14 @@ def inverse_by_cholesky(matrix: Array) -> Array | None:
     except np.linalg.LinAlgError:
         return None
     inverse, info = scipy.linalg.lapack.dpotri(lower, lower=1)
-    return None if info else np.tril(inverse) + np.tril(inverse, -1).T
+    return None if info else mirrored(inverse)
+
+
+def mirrored(lower: Array) -> Array:
+    """The symmetric matrix of a lower triangle; what stands above it means nothing."""
+    xp = namespace(lower)
+    number = like(np.arange(lower.shape[0]), lower)
+    return xp.where(number[:, None] >= number[None, :], lower, lower.T)
 
 
 def plus_diagonal(matrix: Array, value: float) -> Array:

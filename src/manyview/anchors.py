@@ -246,8 +246,8 @@ def make_kernels(
     Rows that are anchors themselves have distance 0 and count, as the authors
     do it, unless they are the majority: then only the others count. Where every
     row is an anchor, the anchors' distances to each other stand in. With `keep`
-    the distances stay in the state, for the features to be made of. With `drawn`
-    the mean is that of the drawn rows, without a pass.
+    the distances stay in the state, where the features made of them will be. With
+    `drawn` the mean is that of the drawn rows, without a pass.
     """
     if name == "linear":
         return tuple(Kernel(name, a, 0.0) for a in anchors)
@@ -294,7 +294,7 @@ def width_step(block: Block, state: State, small: WidthSmall) -> Result:
         sums = [xp.sum(nearest * there), xp.sum(there), xp.sum(away)]
         stats[f"nearest{v}"] = xp.stack(sums)
         if small.keep:
-            kept[f"D{v}"] = d
+            kept[f"Phi{v}"] = d
     return Result(state=kept, stats=stats)
 
 

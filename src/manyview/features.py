@@ -115,7 +115,7 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
             phi = features(x[rows], small.scalings[v], small.kernels[v])
             phi = masked(phi, chosen)
         else:
-            phi = masked(_first_features(x, state, kept, small, v), there)
+            phi = masked(_first_features(x, state, small, v), there)
             if small.keep:
                 kept[f"Phi{v}"] = phi
             phi = phi if rows is None else phi[rows]
@@ -129,16 +129,12 @@ def gram_step(block: Block, state: State, small: Features) -> Result:
     return Result(state=kept, stats=stats)
 
 
-def _first_features(
-    x: Array, state: State, kept: dict[str, Array], small: Features, v: int
-) -> Array:
-    """Phi from the distances of the width pass, which go, or from the views."""
-    d = state.get(f"D{v}")
-    if d is None:
-        return features(x, small.scalings[v], small.kernels[v])
-    # A copy: a view of no columns would hold on to all of the distances.
-    kept[f"D{v}"] = namespace(d).asarray(d[:, :0], copy=True)
-    return from_distances(d, small.kernels[v], reuse=small.reuse)
+def _first_features(x: Array, state: State, small: Features, v: int) -> Array:
+    """Phi from the distances that the width pass left in its place, or from views."""
+    kernel = small.kernels[v]
+    if kernel.name == "linear" or f"Phi{v}" not in state:
+        return features(x, small.scalings[v], kernel)
+    return from_distances(state[f"Phi{v}"], kernel, reuse=small.reuse)
 
 
 def count_rows(there: Matrix | None, n_rows: int) -> Matrix:

@@ -90,10 +90,7 @@ def quick_centre(some: Array, lam: float, n_samples: int) -> Array | None:
 
 def centred_gram(total: Array, sums: Array, count: float) -> Array:
     """Gram of the centred features from the lower triangle of the plain one."""
-    xp = namespace(total)
-    lower = xp.tril(total)
-    full = lower + xp.tril(lower, k=-1).T
-    return full - sums[:, None] * (sums / max(count, 1.0))[None, :]
+    return _xp.mirrored(total) - sums[:, None] * (sums / max(count, 1.0))[None, :]
 
 
 def factor_gram(

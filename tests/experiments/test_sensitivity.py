@@ -23,6 +23,22 @@ def test_a_cell_is_what_a_fit_of_its_own_gives(small, settings):
         np.testing.assert_array_equal(labels, alone.labels_)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_cells_whose_grams_differ_in_precision_are_right_too(
+    small, monkeypatch, kernel
+):
+    monkeypatch.setattr("manyview.features.SAMPLED_ROWS", 10)
+    views, shared = small.load(), {}
+    for lam in (1e-9, 1.0, 1e-9, 10.0):
+        setting = {"n_anchors": 30, "lam": lam, "kernel": kernel, "dtype": "float32"}
+        model = build(PUBLISHED, setting, 3, 0, "small")
+        labels = sensitivity.fit_shared(model, views, shared)
+        quick = shared["setup"][1].first.features.centres[0] is not None
+        assert quick == (lam >= 1.0)
+        alone = build(PUBLISHED, setting, 3, 0, "small").fit(views)
+        np.testing.assert_array_equal(labels, alone.labels_)
+
+
 def test_set_up_passes_are_shared_by_the_cells_of_a_surface(small, monkeypatch):
     from manyview.engine.local import LocalEngine
 

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import joblib  # type: ignore[import-untyped]
 import numpy as np
 
+from ..anchors import width_step
+from ..draw import sketch_step
 from ..engine import Engine
+from ..features import gram_step
 from ..s2mvtc import S2MVTC, Setup
+from ..scaling import survey_step
 from ..views import Views
 from .compare import IN_WORDS
 from .data_set import DataSet
@@ -39,7 +43,7 @@ SURFACES: dict[str, dict[str, tuple[Any, ...]]] = {
 AXES = ("lam", "beta", "n_anchors", "n_low")
 SHOWN = ("ACC", "NMI")
 # Passes before the rounds that see neither lam, beta nor n_low.
-SET_UP = {"survey_step", "sketch_step", "width_step", "gram_step"}
+SET_UP = {s.__name__ for s in (survey_step, sketch_step, width_step, gram_step)}
 # Settings that only the rounds see.
 OF_THE_ROUNDS = {"beta", "n_low"}
 
@@ -103,6 +107,7 @@ class _RememberingEngine:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.last: dict[str, tuple[str, Any]] = {}
+        self.widths: Any = None
 
     def run(self, step: Any, small: Any = None, **options: Any) -> Any:
         name = step.__name__
@@ -110,8 +115,17 @@ class _RememberingEngine:
             return self.engine.run(step, small, **options)
         content = joblib.hash(small)
         if name not in self.last or self.last[name][0] != content:
+            self._lay_out_distances(name, small)
             self.last[name] = content, self.engine.run(step, small, **options)
         return copy.deepcopy(self.last[name][1])
+
+    def _lay_out_distances(self, name: str, small: Any) -> None:
+        """The Gram pass puts features in their place: before another, measure again."""
+        if name == width_step.__name__:
+            self.widths = small
+            self.last.pop(gram_step.__name__, None)
+        elif name in self.last and name == gram_step.__name__ and self.widths:
+            self.engine.run(width_step, self.widths)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
