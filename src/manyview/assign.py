@@ -73,11 +73,12 @@ def z_score(rows: Array, centre: bool = True) -> Array:
     coordinates whose signs are arbitrary means nothing.
     """
     xp = namespace(rows)
-    away = rows - xp.mean(rows, axis=1, keepdims=True) if centre else rows
-    free = max(rows.shape[1] - 1, 1)
-    length = xp.sqrt(row_norms(away) / free)
+    mean = xp.mean(rows, axis=1, keepdims=True) if centre else None
+    away = rows if mean is None else rows - mean
+    square = row_norms(away) / max(rows.shape[1] - 1, 1)
+    length = xp.sqrt(square)
     # Rounding of a constant row must not be blown up to variance 1.
-    size = xp.sqrt(row_norms(rows) / rows.shape[1]) if centre else length
+    size = length if mean is None else xp.sqrt(square + mean[:, 0] ** 2)
     flat = length <= 8 * xp.finfo(rows.dtype).eps * size
     one = xp.ones_like(length)
     factor = xp.where(flat, 0.0 * one, one / xp.where(flat, one, length))
