@@ -112,7 +112,25 @@ def test_grams_about_a_centre_equal_the_exact_ones(monkeypatch, missing):
         np.testing.assert_allclose(ridges[v].factor, exact[v].factor, atol=1e-3)
 
 
-@pytest.mark.parametrize(("lam", "most"), [(1e-9, 30), (0.1, 60), (None, 30)])
+def test_quick_grams_of_a_sample_keep_what_float32_would_lose(monkeypatch):
+    for module in ("draw", "features"):
+        monkeypatch.setattr(f"manyview.{module}.SAMPLED_ROWS", 30)
+    engine, small, views = opened(block_rows=20, dtype=np.float32)
+    drawn = draw(engine, 25, 0)
+    chosen = engine.read(SAMPLED)
+    # Wide kernels: features near 1 that hardly differ.
+    small = small._replace(
+        kernels=tuple(k._replace(width=300.0) for k in small.kernels), sampled=True
+    )
+    _, ridges = fit_features(engine, small, None, 0.0, drawn)
+    phi = phi_of(small, [x[chosen] for x in views], 0)
+    away = phi - phi.mean(axis=0)
+    expected = away.T @ away * (50 / chosen.sum())
+    error = np.linalg.norm(ridges[0].gram - expected, 2)
+    assert error < 1e-3 * np.linalg.norm(expected, 2)
+
+
+@pytest.mark.parametrize(("lam", "most"), [(1e-9, 30), (0.1, 60), (None, 60)])
 def test_small_ridge_weights_and_few_rows_ask_for_exact_grams(monkeypatch, lam, most):
     monkeypatch.setattr("manyview.features.SAMPLED_ROWS", most)
     engine, small, _ = opened(block_rows=20, dtype=np.float32)

@@ -6,6 +6,7 @@ memory does not allow it: `block_features` hides which.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,9 +59,9 @@ def fit_features(
     Without `lam` the ridge weight is `LAM_SHARE` of the mean eigenvalue of each
     view's Gram, so that neither the number of rows nor of anchors changes it;
     with `plain.sampled` the Grams are those of a sample of the rows, scaled up.
-    With `drawn` rows many rows' Grams are float32 where these show that it does.
+    With `drawn` rows, many rows' Grams are float32 where these show that it does.
     """
-    if drawn is not None and lam is not None and engine.n_samples > SAMPLED_ROWS:
+    if drawn is not None and engine.n_samples > SAMPLED_ROWS:
         plain = plain._replace(centres=_centres(drawn, plain, lam, engine.n_samples))
     total, _ = engine.run(gram_step, plain, title="Anchor features")
     ridges, means = [], []
@@ -81,14 +82,18 @@ def fit_features(
 
 
 def _centres(
-    drawn: Draw, plain: Features, lam: float, n_samples: int
+    drawn: Draw, plain: Features, lam: float | None, n_samples: int
 ) -> tuple[Matrix | None, ...]:
-    """What to take off every view's features before a float32 Gram, if that does."""
+    """What to take off every view's features before a float32 Gram, if that does.
+
+    It does for a sample, where the ridge weight follows the Gram.
+    """
+    weight = math.inf if lam is None else lam
     found = []
     for v, kernel in enumerate(plain.kernels):
         rows = drawn.view(v)[:CENTRE_ROWS]
         phi = features(rows, plain.scalings[v], kernel)
-        found.append(ridge.quick_centre(phi, lam, n_samples))
+        found.append(ridge.quick_centre(phi, weight, n_samples))
     return tuple(found)
 
 
