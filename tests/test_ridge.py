@@ -325,4 +325,6 @@ def test_column_sums_come_with_the_gram_in_float64(xp, dtype, exact):
     sums = ridge.block_gram(xp.asarray(phi), exact=exact)[1]
     assert sums.dtype == xp.float64
     expected = phi.astype(np.float64).sum(axis=0)
-    np.testing.assert_allclose(np.asarray(sums), expected, rtol=1e-13)
+    quick = xp.__name__.endswith("numpy") and dtype == np.float32 and not exact
+    rtol = 1e-6 if quick else 1e-13
+    np.testing.assert_allclose(np.asarray(sums), expected, rtol=rtol)

@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from manyview import features as kept_features
-from manyview.rounds import Weights, objective, principal_directions, view_counts
+from manyview.directions import principal_directions
+from manyview.rounds import Weights, objective, view_counts
 from manyview.s2mvtc import S2MVTC
 from manyview.views import Block
 
@@ -59,10 +60,24 @@ def test_objective_from_small_matrices_equals_the_one_from_all_rows():
     }
     energy = [float(((F.T @ B) ** 2).sum())]
     weights = Weights(beta, 1.0, True, True, (1.0,))
-    found = objective(total, [U], [Phi.T @ old], [Phi.T @ B], energy, a, weights)
+    met = [float(((Phi @ U) * B).sum())]
+    found = objective(total, [U], [Phi.T @ old], met, energy, a, weights)
     parts = ((1, B - Phi @ U), (lam, U), (beta, B_bar - B), (a, B - Y))
     expected = 0.5 * sum(weight * (x**2).sum() for weight, x in parts)
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("start", ["signs", "directions"])
+@pytest.mark.parametrize("kind", ["graph", "sequence", "graph+sequence", None])
+def test_the_last_round_sees_the_objective_that_a_round_between_sees(
+    three_views, kind, start
+):
+    views, _ = three_views
+    model = S2MVTC(4, smoothing=kind, start=start, max_iter=4, lam=0.5, random_state=0)
+    whole = model.fit(views).objective_
+    for n_rounds in (1, 2, 3):
+        short = clone(model).set_params(max_iter=n_rounds).fit(views).objective_
+        np.testing.assert_allclose(short, whole[:n_rounds], rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +101,7 @@ def test_features_made_again_in_every_pass_give_the_same(
         def __new__(cls, *args, **options):
             return super().__new__(cls, *args, **(options | {"keep": False}))
 
-    monkeypatch.setattr("manyview.s2mvtc.Features", Forgetful)
+    monkeypatch.setattr("manyview.set_up.Features", Forgetful)
     again = clone(model).fit(views)
     np.testing.assert_allclose(again.embedding_, kept.embedding_, atol=1e-8)
     np.testing.assert_allclose(again.objective_, kept.objective_, rtol=1e-9)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.io import loadmat
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-import manyview.s2mvtc
-from manyview import smoothing
+from manyview import set_up, smoothing
 from manyview.assign import nearest
 from manyview.errors import DegenerateWarning, InputError, InputTypeError, ManyviewError
 from manyview.s2mvtc import S2MVTC
@@ -73,14 +73,14 @@ def dense_s2mvtc(
 def starts(monkeypatch):
     """The start's weights, caught on their way: signs are free, so both share them."""
     caught = []
-    make = manyview.s2mvtc.principal_start
+    make = set_up.principal_start
 
     def spy(*args, **options):
         start = make(*args, **options)
         caught[:] = start.weights
         return start
 
-    monkeypatch.setattr(manyview.s2mvtc, "principal_start", spy)
+    monkeypatch.setattr(set_up, "principal_start", spy)
     return caught
 
 
@@ -226,7 +226,7 @@ def test_eigenvectors_signs_do_not_move_a_sequence(three_views, monkeypatch):
     views, _ = three_views
     model = S2MVTC(4, smoothing="sequence", min_duration=5, random_state=0)
     plain = model.fit(views).embedding_
-    make = manyview.s2mvtc.principal_start
+    make = set_up.principal_start
 
     def turned(*args, **options):
         start = make(*args, **options)
@@ -236,7 +236,7 @@ def test_eigenvectors_signs_do_not_move_a_sequence(three_views, monkeypatch):
             weights=weights, offsets=tuple(o * flip for o in start.offsets)
         )
 
-    monkeypatch.setattr(manyview.s2mvtc, "principal_start", turned)
+    monkeypatch.setattr(set_up, "principal_start", turned)
     np.testing.assert_allclose(np.abs(model.fit(views).embedding_), np.abs(plain))
 
 
@@ -478,14 +478,16 @@ def test_rows_enter_the_consensus_at_the_length_of_their_fit():
     assert towards[0] > towards[1]
 
 
-def test_many_rows_are_clustered_from_sampled_grams(three_views, monkeypatch):
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_rows_are_clustered_from_sampled_grams(three_views, monkeypatch, dtype):
     views, truth = three_views
-    for where in ("draw", "graph", "s2mvtc"):
+    for where in ("draw", "graph", "set_up", "features"):
         monkeypatch.setattr(f"manyview.{where}.SAMPLED_ROWS", 150)
-    model = S2MVTC(4, n_anchors=40, block_rows=80, random_state=0).fit(views)
+    plain = S2MVTC(4, n_anchors=40, dtype=dtype, random_state=0)
+    model = clone(plain).set_params(block_rows=80).fit(views)
     assert adjusted_rand_score(truth, model.labels_) > 0.95
     order = np.random.default_rng(0).permutation(len(truth))
-    other = S2MVTC(4, n_anchors=40, random_state=0).fit([x[order] for x in views])
+    other = plain.fit([x[order] for x in views])
     assert adjusted_rand_score(model.labels_[order], other.labels_) > 0.999
     fresh = model.predict([x[:50] for x in views])
     assert np.array_equal(fresh, model.labels_[:50])

@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from . import ridge
 from ._xp import Array, like, namespace, to_host
@@ -86,8 +87,11 @@ def _centres(
 ) -> tuple[Matrix | None, ...]:
     """What to take off every view's features before a float32 Gram, if that does.
 
-    It does for a sample, where the ridge weight follows the Gram.
+    It does for a sample, where the ridge weight follows the Gram; a device
+    multiplies float64 as fast.
     """
+    if is_torch_array(drawn.block.views[0]):
+        return ()
     weight = math.inf if lam is None else lam
     found = []
     for v, kernel in enumerate(plain.kernels):

@@ -38,7 +38,7 @@ RECORDS = {
     "Ridge": "ridge",
     "Round": "rounds",
     "Scaling": "scaling",
-    "Setup": "s2mvtc",
+    "Setup": "set_up",
     "Spectrum": "graph",
     "Start": "rounds",
 }

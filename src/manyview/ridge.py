@@ -10,6 +10,7 @@ combinations Psi = Phi E S^(−1/2), and Phi U = Psi diag(s/(s+lam)) PsiᵀB.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +56,8 @@ def block_gram(phi: Array, *, exact: bool = True) -> tuple[Array, Array]:
     # NumPy sees that both factors are one array, halves the work and lets other
     # threads run meanwhile; scipy's own syrk holds the interpreter's lock.
     if is_numpy_array(phi) and phi.dtype == np.float32 and not exact:
-        return phi.T @ phi, _xp.wide_sum(phi, axis=0)
+        ones = np.ones(len(phi), np.float32)
+        return phi.T @ phi, (ones @ phi).astype(np.float64)
     wide = _xp.wide(phi)
     # A product: adding up columns in float64 takes a device three times as long.
     sums = namespace(wide).ones_like(wide[:, 0]) @ wide
@@ -74,18 +76,26 @@ def quick_centre(some: Array, lam: float, n_samples: int) -> Array | None:
     """What to take off the features so that their Gram may be float32, or None.
 
     Most of a feature is its mean, and so is most of the rounding: without it the
-    errors are a thousandth. They are measured on some rows. Those of blocks are
-    independent, so they grow with the root of the number of rows; a symmetric
-    matrix of independent errors has the norm 2 √m times their size.
+    errors are a thousandth. `some` rows show how large they are against `lam`.
     """
     if not is_numpy_array(some) or some.dtype != np.float32:
         return None
     centre = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-    away = some - centre
-    error = block_gram(away)[0] - block_gram(away, exact=False)[0]
+    if lam == np.inf or _rounding(some - centre, n_samples) <= MOST_ROUNDING * lam:
+        return centre
+    return None
+
+
+def _rounding(some: Array, n_samples: int) -> float:
+    """Norm of the error of a float32 Gram of many such rows.
+
+    Errors of blocks are independent: they grow with the root of the number of rows.
+    A symmetric matrix of independent errors has the norm 2 √m times their size.
+    """
+    error = block_gram(some)[0] - block_gram(some, exact=False)[0]
     blocks = n_samples / max(len(some), 1)
-    norm = 2.0 * np.linalg.norm(error) * np.sqrt(blocks / max(len(error), 1))
-    return centre if norm <= MOST_ROUNDING * lam else None
+    size = float(np.linalg.norm(error)) / math.sqrt(max(len(error), 1))
+    return 2.0 * size * math.sqrt(blocks)
 
 
 def centred_gram(total: Array, sums: Array, count: float) -> Array:

@@ -14,8 +14,6 @@ import numpy as np
 from . import progress, ridge, smoothing
 from ._xp import (
     Array,
-    eigh,
-    like,
     namespace,
     row_norms,
     tall_product,
@@ -24,10 +22,8 @@ from ._xp import (
     wide,
     wide_sum,
 )
-from .anchors import features
 from .assign import pick, z_score
 from .checkpoint import NO_CHECKPOINT, Checkpoint
-from .draw import Draw
 from .engine import Engine, Result, State
 from .features import (
     Features,
@@ -41,9 +37,6 @@ from .scaling import cast, seen
 from .views import Block
 
 Matrix = np.ndarray[Any, Any]
-PRINCIPAL_ROWS = 1000
-# Below this share of the largest eigenvalue, the side of a row is rounding.
-LEAST_SIDES = 1e-6
 
 
 class Start(NamedTuple):
@@ -67,6 +60,8 @@ class Round(NamedTuple):
     unfiltered start), `offsets` take out the features' mean, `smooth` are
     a · C_v, `filtered` is the weight a of a Y_v kept in the state, `by_length`
     lets the rows of B_v enter B_bar at their length, `keep` asks for B_v itself.
+    `sums` says for whom to add up: "next" for the round after, "last" for the
+    objective alone, which needs no PhiᵀB_v, "nobody" for new rows.
     """
 
     features: Features
@@ -80,6 +75,7 @@ class Round(NamedTuple):
     by_length: bool
     keep: bool
     trace: Matrix | None
+    sums: str = "next"
 
 
 class Weights(NamedTuple):
@@ -204,6 +200,7 @@ def round_step(block: Block, state: State, small: Round) -> Result:
         phi = block_features(block, state, small.features, v)
         B = phi @ cast(small.fits[v], phi)
         B -= cast(small.offsets[v], B)
+        fit = xp.asarray(B, copy=True) if small.sums == "last" else None
         if agreed is not None:
             B += agreed
         if small.smooth is not None:
@@ -215,16 +212,21 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             heard += small.worth[v] * masked(B, there)
         B = masked(z_score(B, small.centre), there)
         total += small.worth[v] * B
-        stats[f"P{v}"] = tall_product(phi, B)
-        stats[f"sum{v}"] = tall_sum(B)
-        stats[f"square{v}"] = wide_sum(row_norms(B))
-        if F is not None:
-            stats[f"C{v}"] = tall_product(F, B)
+        if small.sums == "next":
+            stats[f"P{v}"] = tall_product(phi, B)
+            stats[f"sum{v}"] = tall_sum(B)
+        elif fit is not None:
+            stats[f"met{v}"] = wide_sum(xp.vecdot(fit, B))
+        if small.sums != "nobody":
+            stats[f"square{v}"] = wide_sum(row_norms(B))
+            if F is not None:
+                stats[f"C{v}"] = tall_product(F, B)
         if small.keep or small.trace is not None:
             kept[f"B{v}"] = B
     counts = view_counts(block, total, small.worth)
     kept["B_bar"] = fresh = z_score(heard / counts, small.centre)
-    stats["apart"] = wide_sum(fresh * (counts * fresh - 2.0 * total))
+    if small.sums != "nobody":
+        stats["apart"] = wide_sum(fresh * (counts * fresh - 2.0 * total))
     note = None if small.trace is None else _traced(block, kept, small.trace)
     return Result(
         state=kept if small.keep else {"B_bar": fresh}, stats=stats, note=note
@@ -302,6 +304,8 @@ def run_rounds(
             used = tuple(u + a * w for u, w in zip(fits, first.weights, strict=True))
         # The first Y_v is the unfiltered start, which may be B_bar itself.
         from_shared = t == 0 and smooth is None and first.weights is None
+        # A start within the fits hides what the objective has to know of them.
+        is_last = t == max_iter - 1 and (t > 0 or first.weights is None)
         small = Round(
             features=first.features,
             fits=used,
@@ -314,16 +318,16 @@ def run_rounds(
             by_length=weights.by_length,
             keep=sequence is not None,
             trace=trace,
+            sums="last" if is_last else "next",
         )
         total, notes = engine.run(round_step, small, title=f"Round {t + 1}")
-        old, products = products, _next_products(ridges, total)
+        old, products = products, [] if is_last else _next_products(ridges, total)
+        met = _met(total, fits, products)
         energy = [_smooth(engine, total, sequence, v) for v in range(len(ridges))]
         if "C0" in total:
             smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
         history.rounds.append(small)
-        history.objective.append(
-            objective(total, fits, old, products, energy, a, weights)
-        )
+        history.objective.append(objective(total, fits, old, met, energy, a, weights))
         if trace is not None:
             history.trace.append(
                 _gather_trace(engine, notes, smooth, trace, sequence is not None)
@@ -336,6 +340,15 @@ def run_rounds(
         if progress.stop_is_asked():
             break
     return history
+
+
+def _met(
+    total: dict[str, Any], fits: list[Matrix], products: list[Matrix]
+) -> list[float]:
+    """⟨Phi U, B⟩ of every view: from PhiᵀB, or as the last round sums it."""
+    if products:
+        return [float((u * p).sum()) for u, p in zip(fits, products, strict=True)]
+    return [float(total[f"met{v}"]) for v in range(len(fits))]
 
 
 def _next_products(
@@ -363,20 +376,21 @@ def objective(
     total: dict[str, Any],
     fits: list[Matrix],
     old: list[Matrix],
-    new: list[Matrix],
+    met: list[float],
     smooth: list[float],
     a: float,
     weights: Weights,
 ) -> float:
     """The objective at the end of a round, from small matrices alone.
 
-    ‖B − Phi U‖² + lam ‖U‖² = ‖B‖² − 2⟨U, PhiᵀB⟩ + ⟨U, PhiᵀB_old⟩, since U solves
-    (PhiᵀPhi + lam I) U = PhiᵀB_old; ‖B − Y‖² = ‖B‖² − ‖Y‖² for a projection.
+    ‖B − Phi U‖² + lam ‖U‖² = ‖B‖² − 2⟨Phi U, B⟩ + ⟨U, PhiᵀB_old⟩, since U solves
+    (PhiᵀPhi + lam I) U = PhiᵀB_old; `met` holds ⟨Phi U, B⟩. For a projection
+    ‖B − Y‖² = ‖B‖² − ‖Y‖².
     """
     value = weights.beta * float(total["apart"])
     for v, worth in enumerate(weights.worth):
         square = float(total[f"square{v}"])
-        fit = square + float((fits[v] * (old[v] - 2.0 * new[v])).sum())
+        fit = square - 2.0 * met[v] + float((fits[v] * old[v]).sum())
         value += worth * (fit + weights.beta * square + a * (square - smooth[v]))
     return 0.5 * value
 
@@ -397,47 +411,3 @@ def _gather_trace(
         elif smooth is not None:
             out[f"Y{v}"] = to_host(pick(engine, "F", rows)) @ to_host(smooth[v])
     return out
-
-
-def principal_start(
-    drawn: Draw,
-    kept: Features,
-    ridges: tuple[ridge.Ridge, ...],
-    n_components: int,
-    seed: int,
-    *,
-    signs: bool,
-) -> Start:
-    """First B_v: leading principal directions of drawn rows of Phi_v.
-
-    With `signs` the views share the `n_components` columns.
-    """
-    weights = []
-    width = -(-n_components // len(ridges)) if signs else n_components
-    for v, r in enumerate(ridges):
-        rows = drawn.view(v)[-PRINCIPAL_ROWS:]
-        phi = features(rows, kept.scalings[v], kept.kernels[v])
-        floor = LEAST_SIDES if signs else 0.0
-        lead = principal_directions(wide(phi), width, seed, floor)
-        weights.append(ridge.express(r, lead))
-    offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
-    return Start(kept, tuple(weights), offsets, signs)
-
-
-def principal_directions(rows: Array, k: int, seed: int, floor: float = 0.0) -> Array:
-    """Leading k principal directions (m, k) of the rows; 0 beyond their number.
-
-    Directions whose eigenvalue is below `floor` of the largest are 0 as well. An
-    eigenvector's sign is arbitrary, but z-scored rows feel it. The side of a
-    random vector decides: no convention of a library, no lean to one side.
-    """
-    xp = namespace(rows)
-    n_columns = rows.shape[1]
-    away = rows - xp.mean(rows, axis=0)
-    values, vectors = eigh(away.T @ away, k)
-    vectors = vectors * (values >= floor * values[-1])
-    vectors = xp.flip(vectors, axis=1)[:, :k]
-    side = like(np.random.default_rng(seed).standard_normal(n_columns), rows) @ vectors
-    vectors = xp.where(side < 0, -vectors, vectors)
-    blank = like(np.zeros((n_columns, max(k - n_columns, 0))), vectors)
-    return xp.concat([vectors, blank], axis=1)

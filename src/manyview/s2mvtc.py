@@ -32,8 +32,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from . import assign, graph, progress, smoothing
-from ._xp import Array, to_host
-from .anchors import ROWS_PER_ANCHOR, anchor_count, choose_anchors, make_kernels
+from ._xp import to_host
+from .anchors import ROWS_PER_ANCHOR, anchor_count
 from .base import (
     ManyviewTags,
     check_rows,
@@ -43,33 +43,31 @@ from .base import (
 from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .costs import Cost, rounds_cost
-from .draw import SAMPLED_ROWS, Draw, choose_scalings, draw
+from .draw import Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
-from .features import Features, feature_passes, fit_features
 from .interrupt import finish_the_round
 from .order import order_report, warn_of_new_rows, warn_of_order
 from .replay import ReplayClusterer
-from .ridge import Ridge
-from .ridge_weight import choose_weights
 from .rounds import (
-    PRINCIPAL_ROWS,
-    First,
     GraphStart,
     History,
     Round,
     Start,
     Weights,
-    graph_start_step,
-    principal_start,
     round_step,
     run_rounds,
-    start_from_directions,
-    start_from_graph,
-    start_step,
 )
 from .scaling import Scaling
-from .settings import PAPER_ROUNDS, check_settings, published
+from .set_up import Setup, enter, set_up
+from .settings import (
+    PAPER_ROUNDS,
+    check_settings,
+    published,
+    uses_graph,
+    uses_order,
+    weighs_fits,
+)
 
 Matrix = np.ndarray[Any, Any]
 
@@ -85,18 +83,6 @@ class Passes(NamedTuple):
     spectrum: graph.Spectrum | None
     start: Start | GraphStart
     rounds: tuple[Round, ...]
-
-
-class Setup(NamedTuple):
-    """What the rounds start from; all small."""
-
-    anchors: tuple[Matrix, ...]
-    ridges: tuple[Ridge, ...]
-    spectrum: graph.Spectrum | None
-    start: Start | GraphStart
-    first: First
-    partition: Matrix | None
-    explained: Matrix
 
 
 class S2MVTC(ReplayClusterer):
@@ -303,7 +289,7 @@ class S2MVTC(ReplayClusterer):
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
         check_settings(self)
-        if not self._uses_order() and (order is not None or groups is not None):
+        if not uses_order(self) and (order is not None or groups is not None):
             raise InputError(
                 f"smoothing={self.smoothing!r} does not use order= or groups=. Leave "
                 "them out, or choose smoothing='sequence' or 'graph+sequence'."
@@ -332,7 +318,7 @@ class S2MVTC(ReplayClusterer):
             setup = self._set_up(engine, drawn, scalings, m, seeds)
             saved.save("setup", setup)
         else:
-            self._enter(engine, setup.spectrum, setup.start)
+            enter(engine, setup.spectrum, setup.start)
         sequence = self._make_sequence(engine.n_samples, order, groups)
         with finish_the_round():
             history = run_rounds(
@@ -376,87 +362,7 @@ class S2MVTC(ReplayClusterer):
         seeds: list[int],
     ) -> Setup:
         """Anchors, features and the start of the rounds."""
-        anchors = choose_anchors(drawn, scalings, self.anchors, n_anchors, seeds[0])
-        plain = self._plain_features(engine, drawn, scalings, anchors)
-        if self._uses_graph():
-            return self._set_up_graph(engine, drawn, anchors, plain, seeds)
-        kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol, drawn)
-        signs = self.start == "signs"
-        start = principal_start(
-            drawn, kept, ridges, self.n_components, seeds[1], signs=signs
-        )
-        first = start_from_directions(engine, start, ridges)
-        return Setup(anchors, ridges, None, start, first, None, np.ones(self.n_views_))
-
-    def _plain_features(
-        self,
-        engine: Engine,
-        drawn: Draw,
-        scalings: tuple[Scaling, ...],
-        anchors: tuple[Array, ...],
-    ) -> Features:
-        """How to make the features of these anchors."""
-        size = self._dtype.itemsize * sum(len(a) for a in anchors)
-        # A ridge weight that follows the Gram's size needs no exact Gram.
-        rough = self.lam is None and engine.n_samples > SAMPLED_ROWS
-        work = 2.0 * sum(a.shape[0] * a.shape[1] for a in anchors)
-        keep = engine.keeps(size, work, feature_passes(self.n_rounds, rough))
-        some = drawn if rough else None
-        kernels = make_kernels(
-            engine, self.kernel, scalings, anchors, keep=keep, drawn=some
-        )
-        return Features(
-            scalings, kernels, keep=keep, sampled=rough, reuse=not engine.redoes
-        )
-
-    def _set_up_graph(
-        self,
-        engine: Engine,
-        drawn: Draw,
-        anchors: tuple[Array, ...],
-        plain: Features,
-        seeds: list[int],
-    ) -> Setup:
-        """The start from the graph of all views."""
-        kept, ridges = fit_features(engine, plain, self.lam, self.rank_tol, drawn)
-        spectrum = graph.fit_graph(
-            engine,
-            drawn,
-            plain.scalings,
-            n_clusters=self.n_clusters_,
-            n_anchors=self.n_graph_anchors,
-            n_neighbors=self.n_neighbors,
-            seed=seeds[1],
-        )
-        scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
-        start = GraphStart(kept, scale, self.row_norm == "zscore")
-        first, targets = start_from_graph(engine, start, ridges)
-        explained = np.ones(self.n_views_)
-        if self._weighs_fits():
-            ridges, explained = choose_weights(ridges, targets)
-        found = self._first_partition(engine, drawn, seeds[2])
-        return Setup(anchors, ridges, spectrum, start, first, found, explained)
-
-    def _weighs_fits(self) -> bool:
-        """Are views weighed by their fits, and these by cross-validation?"""
-        return self.smoothing == "graph" and self.lam is None
-
-    def _first_partition(self, engine: Engine, drawn: Draw, seed: int) -> Matrix | None:
-        """The graph's own partition of the drawn rows, which the rounds refine."""
-        if self.smoothing != "graph" or self.assign != "kmeans":
-            return None
-        return assign.partition(
-            engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seed
-        )
-
-    def _enter(
-        self, engine: Engine, spectrum: graph.Spectrum | None, start: Start | GraphStart
-    ) -> None:
-        """The set-up's state of every row, from its small values."""
-        if spectrum is not None:
-            graph.spread_basis(engine, spectrum)
-        step = start_step if spectrum is None else graph_start_step
-        engine.run(step, start, title="Start")
+        return set_up(self, engine, drawn, scalings, n_anchors, seeds)
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         return rounds_cost(n_samples, n_features, itemsize, self)
@@ -469,13 +375,13 @@ class S2MVTC(ReplayClusterer):
         spectrum, start, rounds = self._passes
         if spectrum is None and self.smoothing is not None:
             rounds = tuple(r._replace(smooth=None, filtered=0.0) for r in rounds)
-        self._enter(engine, spectrum, start)
+        enter(engine, spectrum, start)
         for t, small in enumerate(rounds):
-            plain = small._replace(keep=False, trace=None)
+            plain = small._replace(keep=False, trace=None, sums="nobody")
             engine.run(round_step, plain, title=f"Round {t + 1}")
 
     def _warn_of_new_rows(self) -> None:
-        if self._uses_order():
+        if uses_order(self):
             warn_of_new_rows(self)
 
     def _sample_size(self, n_anchors: int, n_samples: int) -> int:
@@ -483,7 +389,6 @@ class S2MVTC(ReplayClusterer):
         per_anchor = ROWS_PER_ANCHOR if self.anchors == "kmeans" else 1
         wanted = max(
             n_anchors * per_anchor,
-            PRINCIPAL_ROWS,
             graph.sample_size(self.n_graph_anchors, self.n_views_),
         )
         return min(n_samples, max(wanted, self.n_clusters_))
@@ -506,7 +411,7 @@ class S2MVTC(ReplayClusterer):
             smooth=a if self.smoothing is not None else 0.0,
             centre=self.row_norm == "zscore",
             worth=tuple(float(w) for w in worth),
-            by_length=self._weighs_fits(),
+            by_length=weighs_fits(self),
         )
 
     @property
@@ -516,22 +421,16 @@ class S2MVTC(ReplayClusterer):
             return self.max_iter
         return GRAPH_ROUNDS if self.smoothing == "graph" else PAPER_ROUNDS
 
-    def _uses_order(self) -> bool:
-        return self.smoothing in ("sequence", "graph+sequence")
-
     def __sklearn_tags__(self) -> ManyviewTags:
         tags = super().__sklearn_tags__()
-        tags.multiview.order_dependent = self._uses_order()
+        tags.multiview.order_dependent = uses_order(self)
         return tags
-
-    def _uses_graph(self) -> bool:
-        return self.smoothing in ("graph", "graph+sequence")
 
     def _make_sequence(
         self, n_samples: int, order: Any, groups: Any
     ) -> smoothing.Sequence | None:
         """The order to smooth along, if any."""
-        if not self._uses_order():
+        if not uses_order(self):
             return None
         return smoothing.make_sequence(
             n_samples,
@@ -548,7 +447,7 @@ class S2MVTC(ReplayClusterer):
         """Give every row its F; the sequence itself when F would be too wide."""
         if sequence is None:
             return None
-        if self._uses_graph():
+        if uses_graph(self):
             smoothing.put_filtered(engine, sequence)
             return None
         if sequence.n_vectors > smoothing.MOST_BASIS_VECTORS:

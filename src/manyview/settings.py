@@ -1,4 +1,4 @@
-"""What the parameters of S2MVTC may be, and what the paper sets them to."""
+"""What the parameters of S2MVTC may be and mean, and what the paper sets them to."""
 
 from __future__ import annotations
 
@@ -79,3 +79,18 @@ def check_settings(model: Any) -> None:
     for name in ("lam", "beta", "smoothing_weight", "min_duration"):
         if getattr(model, name) is not None:
             check_number(getattr(model, name), name)
+
+
+def uses_order(model: Any) -> bool:
+    """Does the fit smooth along the rows?"""
+    return model.smoothing in ("sequence", "graph+sequence")
+
+
+def uses_graph(model: Any) -> bool:
+    """Does the fit smooth over the anchor graph?"""
+    return model.smoothing in ("graph", "graph+sequence")
+
+
+def weighs_fits(model: Any) -> bool:
+    """Are views weighed by their fits, and these by cross-validation?"""
+    return model.smoothing == "graph" and model.lam is None

@@ -18,8 +18,9 @@ from ..anchors import width_step
 from ..draw import sketch_step
 from ..engine import Engine
 from ..features import gram_step
-from ..s2mvtc import S2MVTC, Setup
+from ..s2mvtc import S2MVTC
 from ..scaling import survey_step
+from ..set_up import Setup, enter
 from ..views import Views
 from .compare import IN_WORDS
 from .data_set import DataSet
@@ -90,7 +91,7 @@ class _SharedFit(S2MVTC):
         content = joblib.hash({k: v for k, v in settings if k not in OF_THE_ROUNDS})
         last: tuple[str, Setup] | None = self.shared.get("setup")
         if last is not None and last[0] == content:
-            self._enter(engine, last[1].spectrum, last[1].start)
+            enter(engine, last[1].spectrum, last[1].start)
             return last[1]
         setup = super()._set_up(engine, *given)
         self.shared["setup"] = content, setup
