@@ -53,10 +53,7 @@ class OrderReport(NamedTuple):
 
 def order_report(labels: Matrix, sequence: Sequence, n_clusters: int) -> OrderReport:
     """Compare labels with the order they were smoothed along."""
-    starts = np.concatenate([[0], np.cumsum(sequence.lengths)[:-1]])
-    along = np.empty(labels.size, dtype=np.intp)
-    along[starts[sequence.group] + sequence.position] = np.arange(labels.size)
-    ordered, group = labels[along], sequence.group[along]
+    ordered, group = labels[sequence.rows], sequence.group[sequence.rows]
     inside = group[1:] == group[:-1]
     changes = int(np.sum((ordered[1:] != ordered[:-1]) & inside))
     shares = np.bincount(ordered) / ordered.size

@@ -42,6 +42,8 @@ class Sequence(NamedTuple):
         Recording of every row, 0 … n_groups − 1.
     position : array (n,)
         Place of every row within its recording.
+    rows : array (n,)
+        All rows in order, recording by recording.
     lengths : array (n_groups,)
         Rows of every recording.
     n_low : array (n_groups,)
@@ -52,6 +54,7 @@ class Sequence(NamedTuple):
 
     group: Matrix
     position: Matrix
+    rows: Matrix
     lengths: Matrix
     n_low: Matrix
     periodic: bool
@@ -79,25 +82,22 @@ def make_sequence(
         if names is None
         else np.unique(names, return_inverse=True)[1].ravel()
     )
-    if key is not None:
-        sorted_rows = np.lexsort((key, group))
-    elif names is not None:
-        sorted_rows = np.argsort(group, kind="stable")
-    else:
-        sorted_rows = np.arange(n_samples)
     lengths = np.bincount(group)
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    position = np.empty(n_samples, np.intp)
-    position[sorted_rows] = np.arange(n_samples) - starts[group[sorted_rows]]
+    rows = position = np.arange(n_samples)
+    if key is not None or names is not None:
+        rows = np.lexsort((group,) if key is None else (key, group))
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        position = np.empty(n_samples, np.intp)
+        position[rows] = np.arange(n_samples) - starts[group[rows]]
     if min_duration is None:
         cut = np.full(lengths.size, n_low)
         if lengths.size == 1:
             check_n_low(n_low, n_samples)
     else:
-        rows = _duration_in_rows(min_duration, key, group, sorted_rows)
-        cut = np.array([math.ceil(n / rows) for n in lengths])
+        duration = _duration_in_rows(min_duration, key, group, rows)
+        cut = np.array([math.ceil(n / duration) for n in lengths])
     cut = np.clip(cut, 1, lengths // 2 + 1)
-    return Sequence(group, position, lengths, cut, periodic)
+    return Sequence(group, position, rows, lengths, cut, periodic)
 
 
 def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
@@ -117,7 +117,7 @@ def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
 
 
 def _duration_in_rows(
-    duration: float, key: Matrix | None, group: Matrix, sorted_rows: Matrix
+    duration: float, key: Matrix | None, group: Matrix, rows: Matrix
 ) -> float:
     """`min_duration` in rows: as given, or in units of the order key."""
     if key is None:
@@ -128,8 +128,8 @@ def _duration_in_rows(
             f"{key.dtype} and no numbers or dates. Give the time of every row, or no "
             "order to count in rows."
         )
-    same = group[sorted_rows][1:] == group[sorted_rows][:-1]
-    steps = np.diff(key[sorted_rows]).astype(np.float64)[same]
+    same = group[rows][1:] == group[rows][:-1]
+    steps = np.diff(key[rows]).astype(np.float64)[same]
     steps = steps[steps > 0]
     if not steps.size:
         return max(float(duration), 1.0)
@@ -157,7 +157,8 @@ def check_n_low(n_low: int, n_rows: int) -> None:
 
 def put_basis(engine: Engine, sequence: Sequence) -> None:
     """Give every row its F, in one pass that reads no views."""
-    small = sequence._replace(group=np.empty(0), position=np.empty(0))
+    nothing = np.empty(0)
+    small = sequence._replace(group=nothing, position=nothing, rows=nothing)
     engine.put("group", sequence.group)
     engine.put("position", sequence.position)
     engine.run(basis_step, small, title="Basis", views=False)
@@ -221,10 +222,9 @@ def cosine_basis(positions: Array, n_rows: int, n_low: int) -> Array:
 def low_pass(values: Matrix, sequence: Sequence) -> Matrix:
     """F Fᵀ values by a fast transform per recording, for any number of vectors."""
     out = np.empty_like(values)
-    order = np.lexsort((sequence.position, sequence.group))
     edges = np.concatenate([[0], np.cumsum(sequence.lengths)])
     for g, n_low in enumerate(sequence.n_low):
-        rows = order[edges[g] : edges[g + 1]]
+        rows = sequence.rows[edges[g] : edges[g + 1]]
         out[rows] = _low_pass_one(values[rows], int(n_low), sequence.periodic)
     return out
 
