@@ -82,7 +82,8 @@ def counted(n: int, widths: list[int], m: int, k: int, rounds: int, r: int) -> f
     """Floating-point operations the method needs, at two per multiply-add.
 
     Features and one symmetric Gram per view once; two thin products with the
-    features and two with the basis per view and round.
+    features and two with the basis per view and round. The last round needs one of
+    them less, the start one more.
     """
     v = len(widths)
     once = 2.0 * n * sum(widths) * m + 1.0 * n * m * m * v

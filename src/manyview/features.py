@@ -23,7 +23,7 @@ from .views import Block
 Matrix = np.ndarray[Any, Any]
 
 LAM_SHARE = 0.01
-CENTRE_ROWS = 1000
+CENTRE_ROWS = 500
 
 
 class Features(NamedTuple):
