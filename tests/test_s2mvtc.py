@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview import set_up, smoothing
 from manyview.assign import nearest
+from manyview.directions import PRINCIPAL_ROWS
 from manyview.errors import DegenerateWarning, InputError, InputTypeError, ManyviewError
 from manyview.s2mvtc import S2MVTC
 from manyview.settings import PUBLISHED
@@ -491,3 +492,11 @@ def test_many_rows_are_clustered_from_sampled_grams(three_views, monkeypatch, dt
     assert adjusted_rand_score(model.labels_[order], other.labels_) > 0.999
     fresh = model.predict([x[:50] for x in views])
     assert np.array_equal(fresh, model.labels_[:50])
+
+
+def test_enough_rows_are_drawn_for_the_principal_directions(monkeypatch):
+    monkeypatch.setattr("manyview.graph.KMEANS_SAMPLE", 1)
+    model = S2MVTC(3, anchors="random", n_graph_anchors=2)
+    model.n_clusters_, model.n_views_ = 3, 2
+    assert model._sample_size(5, 10**6) == PRINCIPAL_ROWS
+    assert model._sample_size(5, 40) == 40

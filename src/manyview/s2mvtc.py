@@ -43,6 +43,7 @@ from .base import (
 from .callbacks import passes_as_tasks, with_callbacks
 from .checkpoint import NO_CHECKPOINT, Checkpoint
 from .costs import Cost, rounds_cost
+from .directions import PRINCIPAL_ROWS
 from .draw import Draw, choose_scalings, draw
 from .engine import Engine
 from .errors import InputError
@@ -58,7 +59,6 @@ from .rounds import (
     round_step,
     run_rounds,
 )
-from .scaling import Scaling
 from .set_up import Setup, enter, set_up
 from .settings import (
     PAPER_ROUNDS,
@@ -353,16 +353,9 @@ class S2MVTC(ReplayClusterer):
         if history.trace:
             self.trace_ = history.trace
 
-    def _set_up(
-        self,
-        engine: Engine,
-        drawn: Draw,
-        scalings: tuple[Scaling, ...],
-        n_anchors: int,
-        seeds: list[int],
-    ) -> Setup:
+    def _set_up(self, engine: Engine, *given: Any) -> Setup:
         """Anchors, features and the start of the rounds."""
-        return set_up(self, engine, drawn, scalings, n_anchors, seeds)
+        return set_up(self, engine, *given)
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         return rounds_cost(n_samples, n_features, itemsize, self)
@@ -389,6 +382,7 @@ class S2MVTC(ReplayClusterer):
         per_anchor = ROWS_PER_ANCHOR if self.anchors == "kmeans" else 1
         wanted = max(
             n_anchors * per_anchor,
+            PRINCIPAL_ROWS,
             graph.sample_size(self.n_graph_anchors, self.n_views_),
         )
         return min(n_samples, max(wanted, self.n_clusters_))
