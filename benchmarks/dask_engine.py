@@ -34,7 +34,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from sklearn.metrics import adjusted_rand_score
 
 from figures import ROOT, describe, fill, machine, table
-from manyview import S2MVTC, Views, progress
+from manyview import S2MVTC, Views
+from manyview.running import progress
 
 N_CLUSTERS = 20
 BLOCK = 65_536

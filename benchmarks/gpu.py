@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from sklearn.metrics import adjusted_rand_score
 
 import figures
-from manyview import S2MVTC, AnchorSpectral, progress
+from manyview import S2MVTC, AnchorSpectral
+from manyview.running import progress
 
 YOUTUBE = (64, 512, 64, 647, 838)
 N_YOUTUBE = 101_499

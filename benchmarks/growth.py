@@ -20,8 +20,9 @@ from sklearn.metrics import adjusted_rand_score
 
 import child
 import figures
-from manyview import S2MVTC, progress
+from manyview import S2MVTC
 from manyview.datasets import load, make_views
+from manyview.running import progress
 
 ROWS = (25_000, 100_000, 400_000, 1_600_000)
 

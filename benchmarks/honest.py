@@ -23,8 +23,8 @@ from manyview.experiments.ranking import score_tables, standing, standing_tables
 from manyview.experiments.results import Results
 from manyview.experiments.run import Record, Run
 from manyview.experiments.summary import SCORES, by, summarise
-from manyview.experiments.table import Table
-from manyview.whole import write_text
+from manyview.files.atomic import write_text
+from manyview.present.table import Table
 
 TUNING = (
     "100Leaves", "3Sources", "BBCSport-2view", "CCV", "Cifar-10-deep", "Handwritten",

@@ -26,9 +26,10 @@ from sklearn.metrics import adjusted_rand_score
 import child
 import figures
 from direct import correlation_labels, counted, direct_s2mvtc
-from manyview import S2MVTC, assign
+from manyview import S2MVTC
 from manyview.datasets import like
-from manyview.settings import PUBLISHED
+from manyview.kmeans import passes as assign
+from manyview.stages.settings import PUBLISHED
 
 LIMIT = "2.2GB"
 METHODS = (

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from manyview import all_methods
-from manyview.experiments.table import Cell, Table, mark_best
 from manyview.methods import Method
+from manyview.present.table import Cell, Table, mark_best
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "measured" / "methods.md"

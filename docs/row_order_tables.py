@@ -18,18 +18,11 @@ import numpy as np
 from manyview import S2MVTC, Views, audit_order
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import load, load_digits_views, summary
-from manyview.experiments.audit import (
-    GIVEN,
-    INDEX,
-    MIN_DURATION,
-    NOISE,
-    SHUFFLED,
-    SMOOTHING,
-)
 from manyview.experiments.estimators import PUBLISHED
 from manyview.experiments.paper_tables import results
-from manyview.experiments.table import Table
 from manyview.metrics import clustering_scores
+from manyview.order_audit import GIVEN, INDEX, MIN_DURATION, NOISE, SHUFFLED, SMOOTHING
+from manyview.present.table import Table
 
 FOLDER = Path(__file__).parent / "measured"
 SHOWN = ("ACC", "NMI", "ARI")

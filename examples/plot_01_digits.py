@@ -11,7 +11,7 @@ from manyview import S2MVTC
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import load_digits_views
 from manyview.metrics import clustering_scores
-from manyview.plot import draw_embedding, flatten
+from manyview.present.plot import draw_embedding, flatten
 
 views = load_digits_views()
 print(views)

@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from manyview import S2MVTC, OrderWarning, Views
 from manyview.metrics import ari, contingency
-from manyview.plot import COLOURS
+from manyview.present.plot import COLOURS
 
 rng = np.random.default_rng(3)
 lengths = rng.integers(20, 60, size=30)  # samples per state, ten per second

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from manyview import S2MVTC, Views
 from manyview.datasets import make_views
 from manyview.explain import explain
-from manyview.plot import COLOURS
+from manyview.present.plot import COLOURS
 
 made = make_views(500, (4, 4, 4), 3, view_quality=[1.0, 0.6, 0.0], random_state=2)
 views = Views(

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from manyview import S2MVTC
 from manyview.datasets import make_views
 from manyview.metrics import ari
-from manyview.plot import COLOURS
+from manyview.present.plot import COLOURS
 
 views = make_views(2000, (20, 30), 5, view_quality=0.7, random_state=0)
 settings = {"n_anchors": 200, "n_graph_anchors": 800, "random_state": 0}

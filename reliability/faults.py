@@ -180,9 +180,10 @@ def torn_tail(folder: Path) -> Fault:
 
 def changed_data(folder: Path, n_times: int, rng: np.random.Generator) -> Fault:
     """A mapped file is cut, rewritten, replaced or removed under a running fit."""
-    from manyview import S2MVTC, progress
+    from manyview import S2MVTC
     from manyview.datasets import load
     from manyview.errors import FileError
+    from manyview.running import progress
 
     fault = Fault("data changed under a fit")
     x = rng.normal(size=(400, 12))

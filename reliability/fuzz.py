@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview.datasets.sandbox import Sandbox
+from manyview.datasets.isolated.sandbox import Sandbox
 from manyview.errors import ManyviewError
 
 from .formats import FORMATS, Target, make

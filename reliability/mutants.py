@@ -74,7 +74,7 @@ def add(part: Part, module: str, states: Mapping[str, str]) -> None:
 
 
 def _short(name: str) -> str:
-    """``manyview.ridge.x_solve__mutmut_3`` as ``ridge.solve``."""
+    """``manyview.stages.ridge.x_solve__mutmut_3`` as ``ridge.solve``."""
     module, _, function = name.removeprefix("manyview.").rpartition(".")
     return f"{module}.{function.removeprefix('x_').partition('__mutmut_')[0]}"
 

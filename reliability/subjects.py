@@ -20,7 +20,7 @@ from manyview import Views
 from manyview.datasets import convert, load
 from manyview.datasets.store import open_store
 from manyview.experiments.results import Results
-from manyview.run_files import read_meta
+from manyview.files.run_folder import read_meta
 
 Found = dict[str, Any]
 

@@ -111,9 +111,9 @@ def serve() -> None:
     import manyview.datasets
     import manyview.experiments.compare
     import manyview.experiments.execute
+    import manyview.files.model_file
+    import manyview.files.run_folder
     import manyview.methods
-    import manyview.model_file
-    import manyview.run_files
 
     manyview.methods.all_methods()
     os.write(1, b"%d\n" % os.getpid())

@@ -25,7 +25,7 @@ from manyview.errors import (
     ManyviewError,
     NotFittedError,
 )
-from manyview.views import Views
+from manyview.views.views import Views
 
 
 class ByPosition(MultiViewClusterer):

@@ -18,7 +18,7 @@ from scipy.io import savemat
 import manyview
 from manyview import baselines, cli, metrics
 from manyview.cli.app import app
-from manyview.plot import COLOURS
+from manyview.present.plot import COLOURS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

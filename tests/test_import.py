@@ -34,7 +34,7 @@ def foundation() -> set[str]:
     "code",
     [
         "import manyview; manyview.S2MVTC; manyview.Views; manyview.all_methods()",
-        "import manyview.datasets, manyview.metrics, manyview.progress, manyview.plot",
+        "import manyview.datasets, manyview.metrics, manyview.running.progress, manyview.plot",
         "import numpy as np; from manyview import S2MVTC\n"
         "S2MVTC(2).fit([np.random.default_rng(0).normal(size=(40, 3))])",
         "import manyview.cli",

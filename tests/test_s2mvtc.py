@@ -11,13 +11,14 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from manyview import set_up, smoothing
-from manyview.assign import nearest
-from manyview.directions import PRINCIPAL_ROWS
 from manyview.errors import DegenerateWarning, InputError, InputTypeError, ManyviewError
+from manyview.kmeans.passes import nearest
 from manyview.s2mvtc import S2MVTC
-from manyview.settings import PUBLISHED
-from manyview.views import Views
+from manyview.stages import sequence as smoothing
+from manyview.stages import set_up
+from manyview.stages.settings import PUBLISHED
+from manyview.stages.start import PRINCIPAL_ROWS
+from manyview.views.views import Views
 
 
 def z_rows(B):
@@ -495,7 +496,7 @@ def test_many_rows_are_clustered_from_sampled_grams(three_views, monkeypatch, dt
 
 
 def test_enough_rows_are_drawn_for_the_principal_directions(monkeypatch):
-    monkeypatch.setattr("manyview.graph.KMEANS_SAMPLE", 1)
+    monkeypatch.setattr("manyview.stages.anchor_graph.KMEANS_SAMPLE", 1)
     model = S2MVTC(3, anchors="random", n_graph_anchors=2)
     model.n_clusters_, model.n_views_ = 3, 2
     assert model._sample_size(5, 10**6) == PRINCIPAL_ROWS

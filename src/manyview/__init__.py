@@ -15,15 +15,15 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .containers import cluster_mudata
-    from .errors import ManyviewError, OrderWarning
-    from .experiments.audit import audit_order
-    from .methods import all_methods
-    from .model_file import load
-    from .s2mvtc import S2MVTC
-    from .selection import choose_n_clusters
-    from .spectral import AnchorSpectral
-    from .views import Views
+    from manyview.anchor_spectral import AnchorSpectral
+    from manyview.errors import ManyviewError, OrderWarning
+    from manyview.files.model_file import load
+    from manyview.methods import all_methods
+    from manyview.order_audit import audit_order
+    from manyview.s2mvtc import S2MVTC
+    from manyview.selection import choose_n_clusters
+    from manyview.views.containers import cluster_mudata
+    from manyview.views.views import Views
 
 try:
     __version__ = _version("manyview")
@@ -32,21 +32,23 @@ except _PackageNotFoundError:  # run from a source tree that is not installed
 
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
-    "AnchorSpectral": "spectral",
+    "AnchorSpectral": "anchor_spectral",
     "ManyviewError": "errors",
     "OrderWarning": "errors",
     "S2MVTC": "s2mvtc",
     "Views": "views",
     "all_methods": "methods",
-    "audit_order": "experiments.audit",
+    "audit_order": "order_audit",
     "choose_n_clusters": "selection",
-    "cluster_mudata": "containers",
-    "load": "model_file",
+    "cluster_mudata": "views.containers",
+    "load": "files.model_file",
 }
-_PARTS = (
-    *("baselines", "checks", "containers", "datasets", "errors", "explain"),
-    *("metrics", "plot", "selection"),
-)
+_PARTS = {
+    **{name: name for name in ("baselines", "checks", "datasets", "errors", "explain")},
+    **{name: name for name in ("metrics", "report", "selection")},
+    "containers": "views.containers",
+    "plot": "present.plot",
+}
 
 __all__ = [
     "S2MVTC",
@@ -65,7 +67,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
-        return import_module(f".{name}", __name__)
+        return import_module(f".{_PARTS[name]}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

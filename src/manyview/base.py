@@ -27,16 +27,16 @@ from sklearn.base import (
 from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._xp import to_host
-from .engine import is_elsewhere, is_lazy, views_elsewhere
-from .errors import (
+from manyview.arrays.ops import to_host
+from manyview.engine.contract import is_elsewhere, is_lazy, views_elsewhere
+from manyview.errors import (
     DegenerateWarning,
     InputError,
     InputTypeError,
     ManyviewError,
     NotFittedError,
 )
-from .views import Views
+from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, Any]
@@ -152,7 +152,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted model to a file that `manyview.load` reads; its path."""
-        from .model_file import save
+        from manyview.files.model_file import save
 
         return save(self, path)
 

@@ -29,9 +29,9 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import get_tags
 
-from .base import MultiviewTags
-from .errors import ManyviewError, ManyviewWarning
-from .views import Views
+from manyview.base import MultiviewTags
+from manyview.errors import ManyviewError, ManyviewWarning
+from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
 Check = Callable[[Any], None]

@@ -10,17 +10,17 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from ._xp import to_host
-from .base import MultiViewClusterer, child_seed, generator
-from .draw import Draw, choose_scalings, draw
-from .engine import open_engine
-from .errors import InputError
-from .influence import first_rows, measure_influence, neighbours, vote
-from .scaling import Scaling
-from .views import Views
+from manyview.arrays.ops import to_host
+from manyview.base import MultiViewClusterer, child_seed, generator
+from manyview.engine.contract import open_engine
+from manyview.errors import InputError
+from manyview.stages.influence import first_rows, measure_influence, neighbours, vote
+from manyview.stages.sampling import Draw, choose_scalings, draw
+from manyview.stages.scaling import Scaling
+from manyview.views.views import Views
 
 if TYPE_CHECKING:
-    from .experiments.table import Table
+    from manyview.present.table import Table
 
 Matrix = np.ndarray[Any, Any]
 
@@ -93,7 +93,7 @@ class Explanation:
         return "\n".join(table.to_markdown() for table in self.tables())
 
     def _view_table(self) -> Table:
-        from .experiments.table import Table
+        from manyview.present.table import Table
 
         columns = ["view", "influence", "change without it"]
         table = Table("views", "How much each view shaped the clusters", columns)
@@ -103,7 +103,7 @@ class Explanation:
         return table
 
     def _agreement_table(self) -> Table:
-        from .experiments.table import Table
+        from manyview.present.table import Table
 
         caption = "How far the views tell the same clusters (1: the same)"
         table = Table("agreement", caption, ["view", *self.view_names])
@@ -112,7 +112,7 @@ class Explanation:
         return table
 
     def _cluster_table(self) -> Table:
-        from .experiments.table import Table
+        from manyview.present.table import Table
 
         columns = ["cluster", "rows", *self.view_names, "typical rows", "doubtful rows"]
         table = Table("clusters", "Clusters: influence of the views, rows", columns)
@@ -123,7 +123,7 @@ class Explanation:
         return table
 
     def _feature_table(self) -> Table:
-        from .experiments.table import Table
+        from manyview.present.table import Table
 
         columns = ["cluster", "view", "feature", "effect", "inside", "outside"]
         table = Table("features", "Features that set each cluster apart", columns)

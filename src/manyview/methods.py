@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .base import MultiViewClusterer, MultiviewTags
-from .errors import InputError
+from manyview.base import MultiViewClusterer, MultiviewTags
+from manyview.errors import InputError
 
 
 class Method(NamedTuple):
@@ -76,9 +76,9 @@ def _plain(name: str) -> str:
 
 
 def _estimators() -> Iterator[type[MultiViewClusterer]]:
-    from . import baselines
-    from .s2mvtc import S2MVTC
-    from .spectral import AnchorSpectral
+    from manyview import baselines
+    from manyview.anchor_spectral import AnchorSpectral
+    from manyview.s2mvtc import S2MVTC
 
     yield from (S2MVTC, AnchorSpectral)
     for name in baselines.__all__:

@@ -16,19 +16,25 @@ from array_api_compat import is_torch_array
 from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from . import assign
-from ._xp import to_host
-from .base import FloatArray, IntArray, MultiViewClusterer, is_single_table
-from .callbacks import CallbackSupportMixin
-from .costs import Cost, plan_of
-from .draw import Draw
-from .engine import Engine, is_elsewhere, is_lazy, open_engine, views_elsewhere
-from .engine.plan import Plan
-from .errors import InputError
-from .influence import ROWS as INFLUENCE_ROWS
-from .influence import measure_influence
-from .scaling import Scaling
-from .views import Views
+from manyview.arrays.ops import to_host
+from manyview.base import FloatArray, IntArray, MultiViewClusterer, is_single_table
+from manyview.engine.contract import (
+    Engine,
+    is_elsewhere,
+    is_lazy,
+    open_engine,
+    views_elsewhere,
+)
+from manyview.engine.plan import Plan
+from manyview.errors import InputError
+from manyview.kmeans import passes as assign
+from manyview.running.callbacks import CallbackSupportMixin
+from manyview.stages.costs import Cost, plan_of
+from manyview.stages.influence import ROWS as INFLUENCE_ROWS
+from manyview.stages.influence import measure_influence
+from manyview.stages.sampling import Draw
+from manyview.stages.scaling import Scaling
+from manyview.views.views import Views
 
 
 class ReplayClusterer(
@@ -103,7 +109,7 @@ class ReplayClusterer(
         self, path: str | os.PathLike[str], views: Any, labels: Any = None, **more: Any
     ) -> Path:
         """Write one page about the fit, for any browser; see `manyview.report`."""
-        from .report import write_report
+        from manyview.report import write_report
 
         return write_report(self, path, views, labels, **more)
 
@@ -126,7 +132,7 @@ class ReplayClusterer(
     def _settle_n_clusters(self, views: Views) -> None:
         """Choose the number of clusters where that is asked for."""
         if self.n_clusters == "auto":
-            from .selection import choose_n_clusters
+            from manyview.selection import choose_n_clusters
 
             self.choice_ = choose_n_clusters(
                 views,

@@ -31,26 +31,22 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from . import assign, graph, progress, smoothing
-from ._xp import to_host
-from .anchors import ROWS_PER_ANCHOR, anchor_count
-from .base import (
-    ManyviewTags,
-    check_rows,
-    child_seed,
-    generator,
-)
-from .callbacks import passes_as_tasks, with_callbacks
-from .checkpoint import NO_CHECKPOINT, Checkpoint
-from .costs import Cost, rounds_cost
-from .directions import PRINCIPAL_ROWS
-from .draw import Draw, choose_scalings, draw
-from .engine import Engine
-from .errors import InputError
-from .interrupt import finish_the_round
-from .order import order_report, warn_of_new_rows, warn_of_order
-from .replay import ReplayClusterer
-from .rounds import (
+from manyview.arrays.ops import to_host
+from manyview.base import ManyviewTags, check_rows, child_seed, generator
+from manyview.engine.checkpoint import NO_CHECKPOINT, Checkpoint
+from manyview.engine.contract import Engine
+from manyview.errors import InputError
+from manyview.kmeans import passes as assign
+from manyview.replay import ReplayClusterer
+from manyview.running import progress
+from manyview.running.callbacks import passes_as_tasks, with_callbacks
+from manyview.running.interrupt import finish_the_round
+from manyview.stages import anchor_graph as graph
+from manyview.stages import sequence as smoothing
+from manyview.stages.anchors import ROWS_PER_ANCHOR, anchor_count
+from manyview.stages.costs import Cost, rounds_cost
+from manyview.stages.order_report import order_report, warn_of_new_rows, warn_of_order
+from manyview.stages.rounds import (
     GraphStart,
     History,
     Round,
@@ -59,8 +55,9 @@ from .rounds import (
     round_step,
     run_rounds,
 )
-from .set_up import Setup, enter, set_up
-from .settings import (
+from manyview.stages.sampling import Draw, choose_scalings, draw
+from manyview.stages.set_up import Setup, enter, set_up
+from manyview.stages.settings import (
     PAPER_ROUNDS,
     check_settings,
     published,
@@ -68,6 +65,7 @@ from .settings import (
     uses_order,
     weighs_fits,
 )
+from manyview.stages.start import PRINCIPAL_ROWS
 
 Matrix = np.ndarray[Any, Any]
 

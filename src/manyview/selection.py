@@ -27,21 +27,21 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from ._xp import to_host
-from .base import check_count, child_seed, generator
-from .draw import choose_scalings, draw
-from .engine import open_engine
-from .errors import DegenerateWarning, InputError
-from .influence import agreement, first_rows, neighbours
-from .quiet_kmeans import quiet_fit
-from .spectral import AnchorSpectral
-from .standardise import unit_rows
-from .views import Views
+from manyview.anchor_spectral import AnchorSpectral
+from manyview.arrays.ops import to_host
+from manyview.base import check_count, child_seed, generator
+from manyview.baselines.parts.standardise import unit_rows
+from manyview.engine.contract import open_engine
+from manyview.errors import DegenerateWarning, InputError
+from manyview.kmeans.quiet import quiet_fit
+from manyview.stages.influence import agreement, first_rows, neighbours
+from manyview.stages.sampling import choose_scalings, draw
+from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .experiments.table import Table
+    from manyview.present.table import Table
 
 Matrix = np.ndarray[Any, Any]
 
@@ -98,7 +98,7 @@ class Choice(NamedTuple):
 
     def table(self) -> Table:
         """Every candidate with its criteria."""
-        from .experiments.table import BEST, Cell, Table
+        from manyview.present.table import BEST, Cell, Table
 
         names = ("gap", "stability", "silhouette", "score")
         found = Table("n-clusters", self.sentence, ["clusters", *names])
@@ -110,8 +110,8 @@ class Choice(NamedTuple):
 
     def figure(self) -> Figure:
         """The criteria over the number of clusters."""
-        from .experiments.figures import new_figure
-        from .plot import COLOURS, MARKERS
+        from manyview.present.figures import new_figure
+        from manyview.present.plot import COLOURS, MARKERS
 
         figure = new_figure(7.0, 4.0, self.sentence)
         axis = figure.subplots()
@@ -130,7 +130,7 @@ class Choice(NamedTuple):
 
     def plot(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the figure as PNG and SVG; their paths."""
-        from .experiments.figures import save
+        from manyview.present.figures import save
 
         return save(self.figure(), Path(path).with_suffix(""))
 

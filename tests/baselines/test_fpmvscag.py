@@ -6,11 +6,11 @@ from scipy.optimize import minimize
 from sklearn.cluster import KMeans
 
 from manyview.baselines import FPMVSCAG
-from manyview.baselines.embedding_kmeans import singular_rows
 from manyview.baselines.fpmvscag import Factors, iterate, start, view_weights
+from manyview.baselines.parts.embedding_kmeans import singular_rows
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.standardise import z_feature
 from manyview.metrics import clustering_scores
-from manyview.procrustes import polar
-from manyview.standardise import z_feature
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 
 from manyview.baselines import FSMSC
 from manyview.baselines.fsmsc import Factors, Problem, codes, guide, iterate
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.standardise import z_sample
 from manyview.metrics import clustering_scores
-from manyview.procrustes import polar
-from manyview.standardise import z_sample
 
 TAU, LAMBDA1, LAMBDA2 = 0.3, 2.0, 0.7
 

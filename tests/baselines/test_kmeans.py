@@ -5,8 +5,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 from manyview.baselines import BestViewKMeans, ConcatKMeans
+from manyview.baselines.parts.standardise import z_feature
 from manyview.metrics import ari, clustering_scores
-from manyview.standardise import z_feature
 
 
 def test_concatenation_is_scikit_learns_kmeans_on_standardised_features(three_views):

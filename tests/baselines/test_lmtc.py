@@ -5,8 +5,8 @@ import pytest
 
 from manyview.baselines import LMTC
 from manyview.baselines.lmtc import Stack, iterate, shrink, shrink_stack, start
+from manyview.baselines.parts.standardise import unit_rows
 from manyview.metrics import clustering_scores
-from manyview.standardise import unit_rows
 
 
 def test_shrink_equals_the_singular_value_decomposition():

@@ -5,9 +5,9 @@ import pytest
 
 from manyview.baselines import OPMC
 from manyview.baselines.opmc import assign, descend
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.standardise import z_feature
 from manyview.metrics import clustering_scores
-from manyview.procrustes import polar
-from manyview.standardise import z_feature
 
 
 def literal_iteration(Xs, labels, Cs):

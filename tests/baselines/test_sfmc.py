@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from manyview.baselines import SFMC, memory_need
+from manyview.baselines import SFMC
+from manyview.baselines.parts import memory_need
+from manyview.baselines.parts.bipartite import anchor_graph, component_graph
 from manyview.baselines.sfmc import (
     alternate_sampling,
     distance_to_fusion,
@@ -11,7 +13,6 @@ from manyview.baselines.sfmc import (
     mix,
     simplex_quadratic,
 )
-from manyview.bipartite import anchor_graph, component_graph
 from manyview.errors import DegenerateWarning, InputError, ResourceError
 from manyview.metrics import ari, clustering_scores
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from manyview.baselines import SMERAMVC, memory_need
+from manyview.baselines import SMERAMVC
+from manyview.baselines.parts import memory_need
 from manyview.baselines.smera import extend
 from manyview.checks import check_rows_permuted
 from manyview.errors import InputError, InputTypeError, ResourceError

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from manyview.files.run_folder import read_meta
 from manyview.metrics import clustering_scores
-from manyview.run_files import read_meta
 
 SIMPLE = ("--method", "concat-kmeans", "--out", "run")
 

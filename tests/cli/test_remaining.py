@@ -1,7 +1,7 @@
 import pytest
 
-from manyview import progress
 from manyview.cli import remaining
+from manyview.running import progress
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from manyview import load
-from manyview.run_files import read_meta
+from manyview.files.run_folder import read_meta
 
 FIT = ("fit", "a.npy", "b.npy", "-k", 3, "--method", "AnchorSpectral", "-o", "run")
 

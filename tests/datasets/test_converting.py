@@ -5,9 +5,8 @@ import scipy.sparse as sp
 
 from manyview.datasets import convert, load
 from manyview.errors import FileError
-from manyview.views import Views
-
-from .test_loading import FORMATS
+from manyview.views.views import Views
+from tests.datasets.test_loading import FORMATS
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manyview.datasets import describe, row_order, summary, summary_lines
-from manyview.views import Views
+from manyview.views.views import Views
 
 
 def test_orders_are_told_apart():

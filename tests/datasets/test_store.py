@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.datasets import npy_file, store
-from manyview.datasets.raw import RawData
+from manyview.datasets import store
+from manyview.datasets.formats import npy_file
+from manyview.datasets.formats.raw import RawData
 from manyview.datasets.store import META, open_store, write_store
 from manyview.errors import FileError
 

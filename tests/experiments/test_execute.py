@@ -11,7 +11,7 @@ import pytest
 from manyview.experiments.execute import Limits, execute, labels_of
 from manyview.experiments.results import Results
 from manyview.experiments.run import Run
-from manyview.progress import listen
+from manyview.running.progress import listen
 
 DRIVER = """
 import sys

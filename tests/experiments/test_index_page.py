@@ -1,5 +1,5 @@
 from manyview.experiments.index_page import Section, write_page
-from manyview.experiments.table import BEST, Cell, Table
+from manyview.present.table import BEST, Cell, Table
 
 EVIL = "<script>alert(1)</script>"
 

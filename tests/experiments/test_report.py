@@ -1,8 +1,8 @@
 import pytest
 
-from manyview.experiments.figures import new_figure
 from manyview.experiments.report import Report
-from manyview.experiments.table import Table
+from manyview.present.figures import new_figure
+from manyview.present.table import Table
 
 
 def test_tables_and_figures_are_written_and_shown(tmp_path):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from manyview import ridge
 from manyview.experiments import sensitivity
 from manyview.experiments.estimators import PUBLISHED, build
-from manyview.experiments.figures import save
+from manyview.present.figures import save
+from manyview.stages import ridge
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_cell_is_what_a_fit_of_its_own_gives(small, settings):
 def test_cells_whose_grams_differ_in_precision_are_right_too(
     small, monkeypatch, kernel
 ):
-    monkeypatch.setattr("manyview.features.SAMPLED_ROWS", 10)
+    monkeypatch.setattr("manyview.stages.kernels.SAMPLED_ROWS", 10)
     views, shared = small.load(), {}
     for lam in (1e-9, 1.0, 1e-9, 10.0):
         setting = {"n_anchors": 30, "lam": lam, "kernel": kernel, "dtype": "float32"}

@@ -5,7 +5,10 @@ from reliability.record import Part
 
 
 def test_survivors_are_told_by_function_with_their_reason():
-    lived = ["manyview.ridge.x_solve__mutmut_3", "manyview.ridge.x_solve__mutmut_12"]
+    lived = [
+        "manyview.stages.ridge.x_solve__mutmut_3",
+        "manyview.stages.ridge.x_solve__mutmut_12",
+    ]
     assert mutants._explain(lived, {"ridge.solve": "rounding"}) == [
         "* `ridge.solve`, 2: rounding"
     ]
@@ -13,17 +16,19 @@ def test_survivors_are_told_by_function_with_their_reason():
 
 
 def test_methods_keep_their_class():
-    name = "manyview.model_file.xǁReaderǁread__mutmut_1"
+    name = "manyview.files.model_file.xǁReaderǁread__mutmut_1"
     assert mutants._short(name).startswith("model_file.")
 
 
 def test_a_module_with_too_many_survivors_is_a_loss():
     for n_lived, n_losses in ((1, 0), (2, 1)):
         part = Part("mutants")
-        lived = [f"manyview.ridge.x_new__mutmut_{i}" for i in range(n_lived)]
+        lived = [f"manyview.stages.ridge.x_new__mutmut_{i}" for i in range(n_lived)]
         states = dict.fromkeys(lived, "survived")
-        states |= {f"manyview.ridge.x_old__mutmut_{i}": "killed" for i in range(9)}
-        states["manyview.ridge.x_old__mutmut_9"] = "timeout"
+        states |= {
+            f"manyview.stages.ridge.x_old__mutmut_{i}": "killed" for i in range(9)
+        }
+        states["manyview.stages.ridge.x_old__mutmut_9"] = "timeout"
         mutants.add(part, "ridge", states)
         assert part.rows[0]["killed"] == 10
         assert part.rows[0]["survivors without a reason"] == n_lived

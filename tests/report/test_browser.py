@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from manyview.experiments.report import Report
-from manyview.experiments.table import Table
-from manyview.report.style import page
+from manyview.present.style import page
+from manyview.present.table import Table
 from manyview.report.subject import Subject
 from manyview.report.writing import plotly_script, render
 

@@ -3,8 +3,8 @@ import pytest
 
 from manyview.baselines import ConcatKMeans
 from manyview.errors import FileError, InputError
+from manyview.files.run_folder import MODEL, Run, writing
 from manyview.report.subject import cluster_means, of_model, of_run, second_choice
-from manyview.run_files import MODEL, Run, writing
 
 
 def test_a_model_tells_all_it_knows(evil_model, evil_views) -> None:

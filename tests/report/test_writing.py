@@ -7,8 +7,8 @@ import pytest
 
 from manyview.baselines import ConcatKMeans
 from manyview.errors import DependencyError, FileError
-from manyview.experiments.audit import audit_order
 from manyview.metrics import clustering_scores
+from manyview.order_audit import audit_order
 from manyview.report import write_report
 from manyview.report.subject import of_model
 from manyview.report.writing import render

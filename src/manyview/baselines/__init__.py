@@ -1,15 +1,15 @@
 """The methods that S²MVTC is compared with, one per file, one contract for all."""
 
-from .bmvc import BMVC
-from .fastmice import FastMICE
-from .fmvacc import FMVACC
-from .fpmvscag import FPMVSCAG
-from .fsmsc import FSMSC
-from .kmeans import BestViewKMeans, ConcatKMeans
-from .lmtc import LMTC
-from .opmc import OPMC
-from .sfmc import SFMC
-from .smera import SMERAMVC
+from manyview.baselines.bmvc import BMVC
+from manyview.baselines.fastmice import FastMICE
+from manyview.baselines.fmvacc import FMVACC
+from manyview.baselines.fpmvscag import FPMVSCAG
+from manyview.baselines.fsmsc import FSMSC
+from manyview.baselines.kmeans import BestViewKMeans, ConcatKMeans
+from manyview.baselines.lmtc import LMTC
+from manyview.baselines.opmc import OPMC
+from manyview.baselines.sfmc import SFMC
+from manyview.baselines.smera import SMERAMVC
 
 __all__ = [
     "BMVC",

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from .._xp import index_sum
-from ..base import (
+from manyview.arrays.ops import index_sum
+from manyview.base import (
     FloatArray,
     IntArray,
     MultiViewClusterer,
@@ -17,10 +17,14 @@ from ..base import (
     dense_views,
     generator,
 )
-from ..errors import InputError
-from ..ridge import block_gram, centred_gram
-from .content_order import content_ordered, restored
-from .rbf_features import centred_features, feature_map, row_blocks
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.rbf_features import (
+    centred_features,
+    feature_map,
+    row_blocks,
+)
+from manyview.errors import InputError
+from manyview.stages.ridge import block_gram, centred_gram
 
 ROWS_PER_ANCHOR = 6
 PCA_ROWS = 1000

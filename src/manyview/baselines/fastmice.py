@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from ..base import (
+from manyview.base import (
     FloatArray,
     IntArray,
     MultiViewClusterer,
@@ -18,12 +18,12 @@ from ..base import (
     child_seed,
     generator,
 )
-from ..bipartite import nearest_anchors
-from ..quiet_kmeans import quiet_fit
-from ..spherical import spherical_kmeans
-from ..standardise import unit_rows, z_feature
-from ..transfer_cut import transfer_cut
-from .content_order import content_ordered, restored
+from manyview.baselines.parts.bipartite import nearest_anchors
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.standardise import unit_rows, z_feature
+from manyview.baselines.parts.transfer_cut import transfer_cut
+from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.spherical import spherical_kmeans
 
 MEMBER_ITER, CONSENSUS_ITER, CONSENSUS_INIT = 5, 20, 5
 FEATURE_SHARE = (0.2, 0.8)
@@ -42,7 +42,7 @@ class FastMICE(MultiViewClusterer):
        s the mean of all distances kept (cosine: ``w = 1 - d``), brought to unit
        length; `n_anchors` and `n_neighbors` are shared out over the views;
     3. the views' graphs side by side, ``B`` (n_samples, ~n_anchors), are cut:
-       transfer cut (see `manyview.transfer_cut`), then spherical k-means.
+       transfer cut (see `manyview.baselines.parts.transfer_cut`), then spherical k-means.
 
     The one-hot memberships of all members side by side are a last bipartite
     graph; its transfer cut into `n_clusters` gives the labels. Nothing is

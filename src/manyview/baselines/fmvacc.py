@@ -7,8 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.cluster import KMeans
 
-from ..anchor_match import fuse, match
-from ..base import (
+from manyview.base import (
     FloatArray,
     MultiViewClusterer,
     check_choice,
@@ -17,12 +16,13 @@ from ..base import (
     child_seed,
     generator,
 )
-from ..procrustes import polar
-from ..quiet_kmeans import quiet_fit
-from ..simplex import project_simplex
-from ..standardise import z_feature
-from .content_order import content_ordered, restored
-from .embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.anchor_match import fuse, match
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.simplex import project_simplex
+from manyview.baselines.parts.standardise import z_feature
+from manyview.kmeans.quiet import quiet_fit
 
 MIN_ITER, MAX_ITER, TOLERANCE = 10, 50, 1e-6
 START_ROWS = 20_000

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..base import (
+from manyview.base import (
     FloatArray,
     MultiViewClusterer,
     check_count,
@@ -14,11 +14,11 @@ from ..base import (
     check_number,
     generator,
 )
-from ..procrustes import polar
-from ..simplex import project_simplex
-from ..standardise import z_feature
-from .content_order import content_ordered, restored
-from .embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.simplex import project_simplex
+from manyview.baselines.parts.standardise import z_feature
 
 
 class FPMVSCAG(MultiViewClusterer):

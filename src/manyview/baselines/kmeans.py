@@ -9,9 +9,8 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
-from .. import assign
-from .._xp import namespace, to_host
-from ..base import (
+from manyview.arrays.ops import namespace, to_host
+from manyview.base import (
     FloatArray,
     IntArray,
     MultiViewClusterer,
@@ -20,15 +19,16 @@ from ..base import (
     dense_views,
     generator,
 )
-from ..checkpoint import Checkpoint
-from ..draw import draw
-from ..engine import Result, State, open_engine
-from ..errors import InputError
-from ..quiet_kmeans import quiet_fit
-from ..scaling import Scaling, apply_scaling
-from ..standardise import feature_moments, z_feature
-from ..views import Block, Views
-from .content_order import content_ordered, restored
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.standardise import feature_moments, z_feature
+from manyview.engine.checkpoint import Checkpoint
+from manyview.engine.contract import Result, State, open_engine
+from manyview.errors import InputError
+from manyview.kmeans import passes as assign
+from manyview.kmeans.quiet import quiet_fit
+from manyview.stages.sampling import draw
+from manyview.stages.scaling import Scaling, apply_scaling
+from manyview.views.views import Block, Views
 
 _MACQUEEN = (
     "J. MacQueen, Some methods for classification and analysis of multivariate "

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from ..base import (
+from manyview.base import (
     FloatArray,
     MultiViewClusterer,
     check_choice,
@@ -16,10 +16,10 @@ from ..base import (
     child_seed,
     generator,
 )
-from ..procrustes import polar
-from ..standardise import unit_rows, z_feature
-from .content_order import content_ordered, restored
-from .embedding_kmeans import cluster_rows
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.embedding_kmeans import cluster_rows
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.standardise import unit_rows, z_feature
 
 FIRST_RHO = 1e-4
 

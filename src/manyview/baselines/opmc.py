@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._xp import index_sum
-from ..base import (
+from manyview.arrays.ops import index_sum
+from manyview.base import (
     FloatArray,
     IntArray,
     MultiViewClusterer,
@@ -17,8 +17,8 @@ from ..base import (
     dense_views,
     generator,
 )
-from ..standardise import feature_moments, z_feature
-from .content_order import content_ordered, restored
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.standardise import feature_moments, z_feature
 
 _BLOCK_ROWS = 8192
 

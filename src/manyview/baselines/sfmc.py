@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ..base import (
+from manyview.base import (
     FloatArray,
     IntArray,
     MultiViewClusterer,
@@ -16,16 +16,16 @@ from ..base import (
     check_number,
     dense_views,
 )
-from ..bipartite import (
+from manyview.baselines.parts.bipartite import (
     ComponentGraph,
     anchor_graph,
     component_graph,
     settle_components,
 )
-from ..errors import InputError
-from ..simplex import project_simplex
-from ..views import Views
-from .memory_need import require_memory
+from manyview.baselines.parts.memory_need import require_memory
+from manyview.baselines.parts.simplex import project_simplex
+from manyview.errors import InputError
+from manyview.views.views import Views
 
 
 class SFMC(MultiViewClusterer):
@@ -44,9 +44,9 @@ class SFMC(MultiViewClusterer):
     * anchors: with s the scaled row sums of all views, repeatedly take
       ``argmax s``, then ``s ← s (1 - s) / max``; no chance is involved.
     * ``B_v``: the k nearest anchors of every row, weights in closed form (see
-      `manyview.bipartite.anchor_graph`).
+      `manyview.baselines.parts.bipartite.anchor_graph`).
     * ``P``: the components are pressed out by ``lam tr(F' L F)`` with self-tuned
-      lam (see `manyview.bipartite.component_graph`).
+      lam (see `manyview.baselines.parts.bipartite.component_graph`).
     * ``a``: ``min a'Aa - a'h`` on the simplex, ``A_uv = <B_u, B_v>``,
       ``h_v = 2 <B_v, P>``, by accelerated projected gradient.
 

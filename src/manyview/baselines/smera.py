@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.cluster import KMeans
 
-from .._xp import index_sum
-from ..base import (
+from manyview.arrays.ops import index_sum
+from manyview.base import (
     FloatArray,
     IntArray,
     MultiViewClusterer,
@@ -19,13 +19,13 @@ from ..base import (
     dense_views,
     generator,
 )
-from ..bipartite import nearest_anchors
-from ..errors import InputError, InputTypeError
-from ..quiet_kmeans import quiet_fit
-from ..standardise import unit_rows
-from ..views import Views
-from .fold_admm import admm
-from .memory_need import require_memory
+from manyview.baselines.parts.bipartite import nearest_anchors
+from manyview.baselines.parts.fold_admm import admm
+from manyview.baselines.parts.memory_need import require_memory
+from manyview.baselines.parts.standardise import unit_rows
+from manyview.errors import InputError, InputTypeError
+from manyview.kmeans.quiet import quiet_fit
+from manyview.views.views import Views
 
 
 class SMERAMVC(MultiViewClusterer):

@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
-from ..errors import ManyviewError, ManyviewWarning
-from . import terminal
+from manyview.cli import terminal
+from manyview.errors import ManyviewError, ManyviewWarning
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: list[str]) -> int:
     import typer
 
-    from .app import app
+    from manyview.cli.app import app
 
     # typer brings click along under changing names; its public error leads to it.
     click_error = cast(type[Exception], typer.BadParameter.__mro__[2])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import (
+from manyview.cli import (
     auditing,
     data,
     experiments,

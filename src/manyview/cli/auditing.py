@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..progress import shown
-from . import terminal
-from .reading import Files, LabelSource, ViewNames, read_views
+from manyview.cli import terminal
+from manyview.cli.reading import Files, LabelSource, ViewNames, read_views
+from manyview.running.progress import shown
 
 
 def audit(
@@ -44,8 +44,8 @@ def audit(
       manyview audit CCV
       manyview audit data.npz -k 8 --method S2MVTC --set n_low=16 --figure order
     """
-    from ..experiments.audit import audit_order
-    from .settings import make_estimator, parse_settings
+    from manyview.cli.settings import make_estimator, parse_settings
+    from manyview.order_audit import audit_order
 
     views = read_views(files, view, labels)
     n_clusters = clusters or _count_classes(views.labels)
@@ -71,7 +71,7 @@ def audit(
 def _count_classes(labels: object) -> int:
     import numpy as np
 
-    from ..errors import InputError
+    from manyview.errors import InputError
 
     if labels is None:
         raise InputError(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from manyview.errors import InputError
 
 Engine = Annotated[
     str,
@@ -56,7 +56,7 @@ def cluster(scheduler: str | None) -> Iterator[None]:
     if scheduler is None:
         yield
         return
-    from ..engine.dask import connect
+    from manyview.engine.dask import connect
 
     with connect(scheduler):
         yield

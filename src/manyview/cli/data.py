@@ -8,9 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from ..progress import shown
-from . import terminal
-from .reading import Files, LabelSource, ViewNames, choose_labels, read_views
+from manyview.cli import terminal
+from manyview.cli.reading import (
+    Files,
+    LabelSource,
+    ViewNames,
+    choose_labels,
+    read_views,
+)
+from manyview.running.progress import shown
 
 
 def info(
@@ -25,7 +31,7 @@ def info(
     Example:
       manyview info data.mat
     """
-    from ..datasets import summary, summary_lines
+    from manyview.datasets import summary, summary_lines
 
     views = read_views(files, view, labels)
     if as_json:
@@ -51,7 +57,7 @@ def convert(
     Example:
       manyview convert data.mat data.manyview-data
     """
-    from ..datasets import convert as convert_data
+    from manyview.datasets import convert as convert_data
 
     with shown(True, f"Converting {Path(file).name}"):
         folder = convert_data(
@@ -76,7 +82,7 @@ def datasets(
     Example:
       MANYVIEW_DATA=~/data manyview datasets --check
     """
-    from ..datasets import describe
+    from manyview.datasets import describe
 
     with shown(True, "Looking at data sets"):
         rows = describe(read=check)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import terminal
-from .remaining import with_remaining_time
+from manyview.cli import terminal
+from manyview.cli.remaining import with_remaining_time
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.data_set import DataSet
-    from ..experiments.execute import Limits
-    from ..experiments.results import Results
-    from ..experiments.table import Table
+    from manyview.experiments.data_set import DataSet
+    from manyview.experiments.execute import Limits
+    from manyview.experiments.results import Results
+    from manyview.present.table import Table
 
 Data = Annotated[
     list[str],
@@ -66,8 +66,8 @@ def compare(
     Example:
       manyview compare CCV --methods S2MVTC,ConcatKMeans --seeds 3 --order all
     """
-    from ..experiments import compare as experiment
-    from ..experiments.execute import execute
+    from manyview.experiments import compare as experiment
+    from manyview.experiments.execute import execute
 
     sets, results = _sets(data), _results(out)
     runs = experiment.runs(
@@ -94,8 +94,8 @@ def ablation(
     Example:
       manyview ablation CCV --seeds 3
     """
-    from ..experiments import ablation as experiment
-    from ..experiments.execute import execute
+    from manyview.experiments import ablation as experiment
+    from manyview.experiments.execute import execute
 
     sets, results = _sets(data), _results(out)
     runs = experiment.runs(sets, orders=_orders(order), n_seeds=seeds)
@@ -120,8 +120,8 @@ def sensitivity(
     Example:
       manyview sensitivity CCV
     """
-    from ..experiments import sensitivity as experiment
-    from ..experiments.execute import execute
+    from manyview.experiments import sensitivity as experiment
+    from manyview.experiments.execute import execute
 
     sets, results = _sets(data), _results(out)
     runs = experiment.runs(sets, order=_orders(order)[0], seed=seed)
@@ -149,8 +149,8 @@ def process(
     Example:
       manyview process CCV --order shuffled
     """
-    from ..experiments import process as experiment
-    from ..experiments.execute import execute
+    from manyview.experiments import process as experiment
+    from manyview.experiments.execute import execute
 
     sets, results = _sets(data), _results(out)
     runs = experiment.runs(sets, order=_orders(order)[0], seed=seed, method=method)
@@ -182,8 +182,8 @@ def scaling(
     Example:
       manyview scaling --along anchors
     """
-    from ..experiments import scaling as experiment
-    from ..experiments.execute import execute
+    from manyview.experiments import scaling as experiment
+    from manyview.experiments.execute import execute
 
     results = _results(out)
     runs = experiment.runs(along, method=method, n_seeds=seeds)
@@ -221,7 +221,7 @@ def reproduce(
     Example:
       manyview reproduce --data CCV --seeds 5 --out ccv
     """
-    from ..experiments.reproduce import reproduce as run_all
+    from manyview.experiments.reproduce import reproduce as run_all
 
     sets = _sets(data) if data else _all_found()
     results = _results(out)
@@ -239,21 +239,21 @@ def reproduce(
 
 
 def _sets(data: Sequence[str]) -> list[DataSet]:
-    from ..experiments.data_set import DataSet
+    from manyview.experiments.data_set import DataSet
 
     sets = [DataSet.of(d) for d in data]
     for s in sets:
         path = s.path()
         if path is not None and not path.exists():
-            from ..datasets.registry import unknown
+            from manyview.datasets.registry import unknown
 
             raise unknown(s.source)
     return sets
 
 
 def _all_found() -> list[DataSet]:
-    from ..errors import FileError
-    from ..experiments.data_set import found
+    from manyview.errors import FileError
+    from manyview.experiments.data_set import found
 
     sets = found()
     if not sets:
@@ -265,7 +265,7 @@ def _all_found() -> list[DataSet]:
 
 
 def _results(out: str) -> Results:
-    from ..experiments.results import Results
+    from manyview.experiments.results import Results
 
     results = Results(Path(out).expanduser())
     terminal.note(f"Every finished run is kept in {results.path}.")
@@ -273,16 +273,16 @@ def _results(out: str) -> Results:
 
 
 def _limits(seconds: float, memory: str | None, jobs: int, retry: bool) -> Limits:
-    from ..datasets.limits import parse_size
-    from ..experiments.execute import Limits
+    from manyview.engine.resources import parse_size
+    from manyview.experiments.execute import Limits
 
     n_bytes = None if memory is None else parse_size(memory)
     return Limits(seconds=seconds, memory=n_bytes, jobs=jobs, retry_failed=retry)
 
 
 def _orders(text: str) -> tuple[str, ...]:
-    from ..errors import InputError
-    from ..experiments.data_set import ORDERS
+    from manyview.errors import InputError
+    from manyview.experiments.data_set import ORDERS
 
     wanted = ORDERS if text == "all" else tuple(t.strip() for t in text.split(","))
     for order in wanted:
@@ -295,8 +295,8 @@ def _orders(text: str) -> tuple[str, ...]:
 
 def _methods(text: str | None) -> list[str] | None:
     """Names as the package spells them; an unknown one is refused before any run."""
-    from ..experiments.estimators import PUBLISHED
-    from ..methods import find_method
+    from manyview.experiments.estimators import PUBLISHED
+    from manyview.methods import find_method
 
     if text is None:
         return None
@@ -312,8 +312,8 @@ def _show(
     figures: dict[str, Figure] | None = None,
 ) -> None:
     """Print the tables; write them, the figures and the page of both."""
-    from ..experiments.report import Report
-    from ..experiments.reproduce import WORDS
+    from manyview.experiments.report import Report
+    from manyview.experiments.reproduce import WORDS
 
     names = ", ".join(d.name for d in data) or "generated rows"
     intro = "Time and memory are those of the process that ran the method."

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..progress import shown
-from . import terminal
-from .cluster import CheckpointFolder, Engine, Scheduler, cluster, place_settings
-from .reading import Files, Fill, LabelSource, ViewNames, read_views
+from manyview.cli import terminal
+from manyview.cli.cluster import (
+    CheckpointFolder,
+    Engine,
+    Scheduler,
+    cluster,
+    place_settings,
+)
+from manyview.cli.reading import Files, Fill, LabelSource, ViewNames, read_views
+from manyview.running.progress import shown
 
 if TYPE_CHECKING:
-    from ..base import MultiViewClusterer
-    from ..run_files import Run
-    from ..views import Views
+    from manyview.base import MultiViewClusterer
+    from manyview.files.run_folder import Run
+    from manyview.views.views import Views
 
 
 def fit(
@@ -67,9 +73,9 @@ def fit(
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
     """
-    from ..engine import views_elsewhere
-    from ..run_files import MODEL, check_target, writing
-    from .settings import make_estimator, parse_settings, parse_value
+    from manyview.cli.settings import make_estimator, parse_settings, parse_value
+    from manyview.engine.contract import views_elsewhere
+    from manyview.files.run_folder import MODEL, check_target, writing
 
     given = parse_settings(settings or [])
     given |= place_settings(engine, scheduler, checkpoint)
@@ -97,8 +103,8 @@ def _fit(
 ) -> Run:
     import numpy as np
 
-    from ..metrics import clustering_scores
-    from ..run_files import Run
+    from manyview.files.run_folder import Run
+    from manyview.metrics import clustering_scores
 
     name = type(model).__name__
     start = time.perf_counter()
@@ -123,7 +129,7 @@ def _fit(
 
 
 def _facts(views: Views) -> dict[str, Any]:
-    from ..datasets import summary
+    from manyview.datasets import summary
 
     return summary(views)
 
@@ -152,7 +158,7 @@ def methods(
     Example:
       manyview methods --cite
     """
-    from ..methods import all_methods
+    from manyview.methods import all_methods
 
     found = all_methods()
     if cite:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..datasets.layout import LABEL_NAMES
-from ..datasets.npy_file import map_array
-from ..errors import FileError
-from ..run_files import META
+from manyview.datasets.formats.npy_file import map_array
+from manyview.datasets.layout import LABEL_NAMES
+from manyview.errors import FileError
+from manyview.files.run_folder import META
 
 _TEXT = (".csv", ".tsv", ".txt")
 _DELIMITERS = (",", "\t", ";")
@@ -45,7 +45,7 @@ def read_labels(source: str) -> LabelFile:
 
 
 def _from_data(source: str) -> LabelFile:
-    from ..datasets import load
+    from manyview.datasets import load
 
     data = load(source)
     if data.labels is None:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from . import terminal
-from .reading import Files, ViewNames, read_views
+from manyview.cli import terminal
+from manyview.cli.reading import Files, ViewNames, read_views
 
 
 def plan(
@@ -27,7 +27,7 @@ def plan(
     Example:
       manyview plan data.manyview-data --clusters 20 --memory-limit 2GB
     """
-    from ..s2mvtc import S2MVTC
+    from manyview.s2mvtc import S2MVTC
 
     views = read_views(files, view, "none")
     terminal.say(str(S2MVTC(clusters, memory_limit=memory_limit).plan(views)))

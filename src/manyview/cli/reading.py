@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import FileError
-from ..progress import shown
+from manyview.errors import FileError
+from manyview.running.progress import shown
 
 if TYPE_CHECKING:
-    from ..views import Views
+    from manyview.views.views import Views
 
 Files = Annotated[
     list[str],
@@ -50,7 +50,7 @@ def read_views(
     fill: str | None = None,
 ) -> Views:
     """The views of one source, or of one file per view; holes filled if asked for."""
-    from ..datasets import load
+    from manyview.datasets import load
 
     source = files[0] if len(files) == 1 else files
     with shown(True, f"Reading {Path(files[0]).name}"):
@@ -70,7 +70,7 @@ def choose_labels(labels: str | None) -> Any:
     if labels == "none":
         return False
     if Path(labels).expanduser().is_file():
-        from .label_files import read_labels
+        from manyview.cli.label_files import read_labels
 
         return read_labels(labels).labels
     return labels

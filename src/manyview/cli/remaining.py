@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..progress import Listener, listen
-from . import terminal
+from manyview.cli import terminal
+from manyview.running.progress import Listener, listen
 
 EVERY = 30.0  # seconds between lines where there is no terminal
 

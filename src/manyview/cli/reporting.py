@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..progress import shown
-from . import terminal
-from .reading import Fill, LabelSource, read_views
+from manyview.cli import terminal
+from manyview.cli.reading import Fill, LabelSource, read_views
+from manyview.running.progress import shown
 
 if TYPE_CHECKING:
-    from ..experiments.audit import OrderAudit
-    from ..views import Views
+    from manyview.order_audit import OrderAudit
+    from manyview.views.views import Views
 
 
 def report(
@@ -48,8 +48,8 @@ def report(
       manyview report runs/first
       manyview report runs/first --labels classes.csv --audit -o first.html
     """
-    from ..report import write_run_report
-    from ..run_files import REPORT, read_meta
+    from manyview.files.run_folder import REPORT, read_meta
+    from manyview.report import write_run_report
 
     meta = read_meta(Path(run).expanduser())
     views = _views_of(meta, data, labels, fill)
@@ -66,7 +66,7 @@ def _views_of(
     meta: dict[str, Any], data: list[str] | None, labels: str | None, fill: str | None
 ) -> Views | None:
     """The data as the run read it; None, and a note, where it is not found."""
-    from ..errors import FileError
+    from manyview.errors import FileError
 
     known = meta.get("data") or {}
     files = data or known.get("files") or []
@@ -90,10 +90,10 @@ def _views_of(
 
 
 def _audit(meta: dict[str, Any], run: str, views: Views | None) -> OrderAudit:
-    from ..errors import FileError
-    from ..experiments.audit import audit_order
-    from ..model_file import load
-    from ..run_files import MODEL
+    from manyview.errors import FileError
+    from manyview.files.model_file import load
+    from manyview.files.run_folder import MODEL
+    from manyview.order_audit import audit_order
 
     if views is None:
         raise FileError(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import terminal
+from manyview.cli import terminal
 
 
 def score(
@@ -35,9 +35,9 @@ def score(
       manyview score classes.csv runs/first
       manyview score classes.npy runs/first/labels.npy --json
     """
-    from ..errors import InputError
-    from ..metrics import clustering_scores
-    from .label_files import match_rows, read_labels
+    from manyview.cli.label_files import match_rows, read_labels
+    from manyview.errors import InputError
+    from manyview.metrics import clustering_scores
 
     known, clusters = read_labels(true), read_labels(found)
     if len(known.labels) != len(clusters.labels):

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from ..base import MultiViewClusterer
-from ..errors import InputError
-from ..methods import Method, find_method, suggest
+from manyview.base import MultiViewClusterer
+from manyview.errors import InputError
+from manyview.methods import Method, find_method, suggest
 
 _WORDS = {"none": None, "true": True, "false": False}
 _OWN_OPTIONS = {"n_clusters": "--clusters", "random_state": "--seed"}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..progress import shown
-from . import terminal
+from manyview.cli import terminal
+from manyview.running.progress import shown
 
 if TYPE_CHECKING:
-    from ..demo import Row
+    from manyview.cli.demo import Row
 
 
 def demo(
@@ -32,9 +32,9 @@ def demo(
     Example:
       manyview demo --out demo-output
     """
-    from ..datasets import load_digits_views
-    from ..demo import PICTURE, check_demo_target, run_all, write_demo
-    from ..plot import INSTALL
+    from manyview.cli.demo import PICTURE, check_demo_target, run_all, write_demo
+    from manyview.datasets import load_digits_views
+    from manyview.present.plot import INSTALL
 
     check_demo_target(out, force=force)
     views = load_digits_views(random_state=seed)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ..errors import ManyviewWarning
+from manyview.errors import ManyviewWarning
 
 PIPE_WIDTH = 160  # a table that goes to a file need not fit a screen
 

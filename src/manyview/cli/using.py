@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..progress import shown
-from . import terminal
-from .reading import Files, Fill, LabelSource, ViewNames, read_views
+from manyview.cli import terminal
+from manyview.cli.reading import Files, Fill, LabelSource, ViewNames, read_views
+from manyview.running.progress import shown
 
 if TYPE_CHECKING:
-    from ..base import MultiViewClusterer
-    from ..explain import Explanation
+    from manyview.base import MultiViewClusterer
+    from manyview.explain import Explanation
 
 ModelFile = Annotated[
     str,
@@ -42,9 +42,9 @@ def predict(
       manyview fit data.mat -k 20 -o runs/first
       manyview predict runs/first more.mat -o runs/more
     """
-    from ..errors import InputError
-    from ..metrics import clustering_scores
-    from ..run_files import Run, check_target, write_run
+    from manyview.errors import InputError
+    from manyview.files.run_folder import Run, check_target, write_run
+    from manyview.metrics import clustering_scores
 
     fitted: Any = _load(model)
     if not hasattr(fitted, "predict"):
@@ -106,7 +106,7 @@ def explain(
       manyview explain runs/first data.mat
       manyview explain runs/first data.mat --no-leave-out --json
     """
-    from ..explain import explain as find_reasons
+    from manyview.explain import explain as find_reasons
 
     fitted = _load(model)
     views = read_views(files, view, "none", fill)
@@ -148,8 +148,8 @@ def choose_k(
     Example:
       manyview choose-k data.mat --to 15 --figure clusters
     """
-    from ..run_files import plain
-    from ..selection import choose_n_clusters, default_candidates
+    from manyview.files.run_folder import plain
+    from manyview.selection import choose_n_clusters, default_candidates
 
     views = read_views(files, view, "none", fill)
     last = default_candidates(len(views))[-1] if most is None else most
@@ -167,15 +167,15 @@ def choose_k(
 
 
 def _load(model: str) -> MultiViewClusterer:
-    from ..model_file import load
-    from ..run_files import MODEL
+    from manyview.files.model_file import load
+    from manyview.files.run_folder import MODEL
 
     path = Path(model).expanduser()
     return load(path / MODEL if path.is_dir() else path)
 
 
 def _plain(found: Explanation) -> dict[str, Any]:
-    from ..run_files import plain
+    from manyview.files.run_folder import plain
 
     effects = [plain(effect._asdict()) for effect in found.effects]
     rows = [found.cluster_influence, found.view_agreement]

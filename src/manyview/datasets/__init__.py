@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .converting import convert
-    from .digits import load_digits_views
-    from .facts import describe, row_order, summary, summary_lines
-    from .loading import load
-    from .registry import find_anchors, known
-    from .sandbox import Sandbox
-    from .synthetic import like, make_views
+    from manyview.datasets.converting import convert
+    from manyview.datasets.digits import load_digits_views
+    from manyview.datasets.facts import describe, row_order, summary, summary_lines
+    from manyview.datasets.isolated.sandbox import Sandbox
+    from manyview.datasets.loading import load
+    from manyview.datasets.registry import find_anchors, known
+    from manyview.datasets.synthetic import like, make_views
 
 __all__ = [
     "Sandbox",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Sandbox": "sandbox",
+    "Sandbox": "isolated.sandbox",
     "convert": "converting",
     "describe": "facts",
     "find_anchors": "registry",

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError
-from ..views import Views
-from ..whole import whole_folder
-from .formats import sniff
-from .limits import parse_size
-from .loading import load
-from .raw import RawData, Request
-from .sandbox import TIME_LIMIT, Sandbox
-from .store import SUFFIX, is_store, write_store
+from manyview.datasets.formats.detect import sniff
+from manyview.datasets.formats.raw import RawData, Request
+from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
+from manyview.datasets.loading import load
+from manyview.datasets.store import SUFFIX, is_store, write_store
+from manyview.engine.resources import parse_size
+from manyview.errors import FileError
+from manyview.files.atomic import whole_folder
+from manyview.views.views import Views
 
 
 def convert(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..views import Views
-from .raw import NDArray
+from manyview.datasets.formats.raw import NDArray
+from manyview.views.views import Views
 
 _SIDE = 8
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..views import Views
-from . import registry
-from .raw import NDArray
+from manyview.datasets import registry
+from manyview.datasets.formats.raw import NDArray
+from manyview.views.views import Views
 
 # A share of the label changes that random rows would show.
 _NEARLY_RANDOM = 0.8
@@ -155,8 +155,8 @@ def _row(entry: registry.Known, read: bool) -> dict[str, Any]:
 
 
 def _read_row(entry: registry.Known) -> dict[str, Any]:
-    from ..errors import ManyviewError
-    from .loading import load
+    from manyview.datasets.loading import load
+    from manyview.errors import ManyviewError
 
     try:
         facts = summary(load(entry.name))

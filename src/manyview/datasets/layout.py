@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import FileError
-from .raw import NDArray, RawData, Request, clean_name, distinct, in_memory, transpose
+from manyview.datasets.formats.raw import (
+    NDArray,
+    RawData,
+    Request,
+    clean_name,
+    distinct,
+    in_memory,
+    transpose,
+)
+from manyview.errors import FileError
 
 VIEW_NAMES = ("x", "data", "fea", "feas", "features", "views", "view", "xs", "v")
 LABEL_NAMES = (

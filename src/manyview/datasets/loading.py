@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError, InputTypeError
-from ..views import Views
-from . import registry
-from .formats import IN_PROCESS, sniff
-from .limits import parse_size
-from .many_files import combine, files_in, is_label_file
-from .raw import RawData, Request, in_memory
-from .reading import read_file, require_views_fit
-from .sandbox import TIME_LIMIT, Sandbox
-from .store import is_store, open_store
-from .zarr_store import looks_like_zarr
+from manyview.datasets import registry
+from manyview.datasets.formats.detect import IN_PROCESS, sniff
+from manyview.datasets.formats.raw import RawData, Request, in_memory
+from manyview.datasets.formats.zarr_store import looks_like_zarr
+from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
+from manyview.datasets.many_files import combine, files_in, is_label_file
+from manyview.datasets.reading import read_file, require_views_fit
+from manyview.datasets.store import is_store, open_store
+from manyview.engine.resources import parse_size
+from manyview.errors import FileError, InputTypeError
+from manyview.views.views import Views
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 

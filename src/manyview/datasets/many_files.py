@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import FileError
-from .layout import LABEL_NAMES
-from .raw import NDArray, RawData, distinct
+from manyview.datasets.formats.raw import NDArray, RawData, distinct
+from manyview.datasets.layout import LABEL_NAMES
+from manyview.errors import FileError
 
 _PER_VIEW = (".npy", ".csv", ".tsv", ".parquet")
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DependencyError, FileError
-from ..views import Views
-from .layout import LABEL_NAMES
-from .many_files import combine
-from .npy_file import map_array
-from .raw import NDArray, RawData, Request
-from .store import is_store, open_store
-from .zarr_store import looks_like_zarr, read
+from manyview.datasets.formats.npy_file import map_array
+from manyview.datasets.formats.raw import NDArray, RawData, Request
+from manyview.datasets.formats.zarr_store import looks_like_zarr, read
+from manyview.datasets.layout import LABEL_NAMES
+from manyview.datasets.many_files import combine
+from manyview.datasets.store import is_store, open_store
+from manyview.errors import DependencyError, FileError
+from manyview.views.views import Views
 
 _MOST_OPEN = 16
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..errors import FileError, ManyviewError, ResourceError
-from .formats import reader, sniff
-from .limits import require_room, show_size
-from .raw import RawData, Request, clean_name, n_bytes
+from manyview.datasets.formats.detect import reader, sniff
+from manyview.datasets.formats.raw import RawData, Request, clean_name, n_bytes
+from manyview.engine.resources import require_room, show_size
+from manyview.errors import FileError, ManyviewError, ResourceError
 
 
 def read_file(path: Path, request: Request, stack: ExitStack) -> RawData:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError
-from ..views import Views
-from .npy_file import file_checksum
-from .store import SUFFIX
+from manyview.datasets.formats.npy_file import file_checksum
+from manyview.datasets.store import SUFFIX
+from manyview.errors import FileError
+from manyview.views.views import Views
 
 ENVIRONMENT = "MANYVIEW_DATA"
 _ENDINGS = (SUFFIX, ".npz", ".mat", ".h5mu", ".h5ad", ".h5", ".hdf5", ".zarr")
@@ -171,7 +171,7 @@ def find_anchors(name: str | Path) -> tuple[list[Any], Path] | None:
     >>> [a.shape for a in anchors]                               # doctest: +SKIP
     [(1000, 20), (1000, 20), (1000, 20)]
     """
-    from .loading import load
+    from manyview.datasets.loading import load
 
     path = Path(name)
     entry = None if path.exists() else find(str(name))

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..views import Views
-from . import registry
-from .raw import NDArray, RawData
+from manyview.datasets import registry
+from manyview.datasets.formats.raw import NDArray, RawData
+from manyview.errors import InputError
+from manyview.views.views import Views
 
 BLOCK_ROWS = 8192
 # Distance between two centres of a view of quality 1, in units of the noise.
@@ -89,8 +89,8 @@ def make_views(
     if out is None:
         raw.views[:] = [v[0:n_samples] for v in views]
         return raw.to_views()
-    from .converting import write_whole
-    from .loading import load
+    from manyview.datasets.converting import write_whole
+    from manyview.datasets.loading import load
 
     return load(write_whole(raw, out))
 

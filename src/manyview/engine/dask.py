@@ -21,21 +21,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import progress
-from .._xp import Array, to_host
-from ..datasets.on_disk import DiskViews
-from ..errors import (
-    DependencyError,
-    DeviceError,
-    InputTypeError,
-    ManyviewError,
-)
-from ..views import Block, Views
-from . import Step, Totals
-from . import partition as worker
-from .dask_views import PARTITION_ROWS, DaskViews
-from .local import BLOCK_ROWS
-from .plan import worth_keeping
+from manyview.arrays.ops import Array, to_host
+from manyview.datasets.on_disk import DiskViews
+from manyview.engine import partition as worker
+from manyview.engine.contract import Step, Totals
+from manyview.engine.dask_views import PARTITION_ROWS, DaskViews
+from manyview.engine.local import BLOCK_ROWS
+from manyview.engine.plan import worth_keeping
+from manyview.errors import DependencyError, DeviceError, InputTypeError, ManyviewError
+from manyview.running import progress
+from manyview.views.views import Block, Views
 
 try:
     import dask

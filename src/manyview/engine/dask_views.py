@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DependencyError, InputError, InputTypeError
-from ..views import Views
-from .partition import join_chunks
+from manyview.engine.partition import join_chunks
+from manyview.errors import DependencyError, InputError, InputTypeError
+from manyview.views.views import Views
 
 try:
     import dask.array as da

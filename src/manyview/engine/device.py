@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from .. import progress
-from .._xp import Array, to_host, wide
-from ..errors import DependencyError, DeviceError
-from ..views import Block, Views
-from . import Result, Step, Totals
+from manyview.arrays.ops import Array, to_host, wide
+from manyview.engine.contract import Result, Step, Totals
+from manyview.errors import DependencyError, DeviceError
+from manyview.running import progress
+from manyview.views.views import Block, Views
 
 MOST_BLOCK_ROWS = 1_048_576
 LEAST_BLOCK_ROWS = 4096

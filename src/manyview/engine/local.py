@@ -21,12 +21,12 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController
 
-from .. import progress
-from .._xp import Array, to_host
-from ..views import Block, Views
-from . import Result, Step, Totals
-from .plan import CORE_RATE, Budget, Need, parse_memory
-from .store import Store, unmapped
+from manyview.arrays.ops import Array, to_host
+from manyview.engine.contract import Result, Step, Totals
+from manyview.engine.plan import CORE_RATE, Budget, Need, parse_memory
+from manyview.engine.scratch import Store, unmapped
+from manyview.running import progress
+from manyview.views.views import Block, Views
 
 BLOCK_ROWS = 2048
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, to_host
-from ..views import Block, Views
-from . import Result, Step, Totals
-from .local import fold
+from manyview.arrays.ops import Array, to_host
+from manyview.engine.contract import Result, Step, Totals
+from manyview.engine.local import fold
+from manyview.views.views import Block, Views
 
 States = list[dict[str, Array]]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.limits import parse_size, physical_memory
-from ..errors import InputError, InputTypeError, ResourceError
+from manyview.engine.resources import parse_size, physical_memory
+from manyview.errors import InputError, InputTypeError, ResourceError
 
 # The driver's own matrices: Grams of features and of a few thousand anchors.
 DRIVER = 400 * 10**6

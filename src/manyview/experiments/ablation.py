@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from . import paper_tables
-from .compare import IN_WORDS
-from .data_set import DataSet
-from .estimators import PUBLISHED
-from .run import Record, Run
-from .summary import Summary, by, summarise
-from .table import Cell, Table, mark_best
+from manyview.experiments import paper_tables
+from manyview.experiments.compare import IN_WORDS
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.run import Record, Run
+from manyview.experiments.summary import Summary, by, summarise
+from manyview.present.table import Cell, Table, mark_best
 
 DEFAULT = "S2MVTC"
 PUBLISHED_VARIANTS: dict[str, dict[str, Any]] = {

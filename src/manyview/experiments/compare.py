@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from . import paper_tables
-from .data_set import DataSet
-from .estimators import ORACLE, PUBLISHED, REFERENCE, method_names
-from .run import Record, Run
-from .summary import SCORES, Summary, by, summarise
-from .table import Cell, Table, mark_best
+from manyview.experiments import paper_tables
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.estimators import ORACLE, PUBLISHED, REFERENCE, method_names
+from manyview.experiments.run import Record, Run
+from manyview.experiments.summary import SCORES, Summary, by, summarise
+from manyview.present.table import Cell, Table, mark_best
 
 COST_COLUMNS = ("wall s", "CPU s", "peak MB", "speed")
 IN_WORDS = {

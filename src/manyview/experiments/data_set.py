@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import registry
-from ..datasets.npy_file import file_checksum
-from ..errors import InputError
-from ..views import Views
+from manyview.datasets import registry
+from manyview.datasets.formats.npy_file import file_checksum
+from manyview.errors import InputError
+from manyview.views.views import Views
 
 ORDERS = ("file", "sorted", "shuffled")
 
@@ -79,7 +79,7 @@ class DataSet:
 
     def load(self) -> Views:
         """The rows, in the order of the file."""
-        from ..datasets import load, make_views
+        from manyview.datasets import load, make_views
 
         if self.kind == "generated":
             return make_views(**json.loads(self.source))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..datasets import summary
-from .data_set import DataSet
-from .table import Table
+from manyview.datasets import summary
+from manyview.experiments.data_set import DataSet
+from manyview.present.table import Table
 
 
 def tables(data: Iterable[DataSet]) -> list[Table]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base import MultiViewClusterer
-from ..methods import all_methods, find_method
+from manyview.base import MultiViewClusterer
+from manyview.methods import all_methods, find_method
 
 # The method as its authors run it, beside the package's own default.
 PUBLISHED = "S2MVTC as published"
@@ -36,7 +36,7 @@ def build(
 
 
 def _published(data: str) -> MultiViewClusterer:
-    from ..s2mvtc import S2MVTC
-    from ..settings import PUBLISHED as PAPER
+    from manyview.s2mvtc import S2MVTC
+    from manyview.stages.settings import PUBLISHED as PAPER
 
     return S2MVTC.as_published(data if data in PAPER else "CCV")

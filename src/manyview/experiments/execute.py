@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from .. import progress
-from ..datasets.limits import show_size
-from .results import Results
-from .run import Record, Run, Task, group
+from manyview.engine.resources import show_size
+from manyview.experiments.results import Results
+from manyview.experiments.run import Record, Run, Task, group
+from manyview.running import progress
 
 # Until the first run of a process starts, it imports and loads.
 LOAD_SECONDS = 600.0

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ..report.style import page
-from ..whole import write_text
-from .table import BEST, SECOND, Cell, Table
+from manyview.files.atomic import write_text
+from manyview.present.style import page
+from manyview.present.table import BEST, SECOND, Cell, Table
 
 MANY_COLUMNS = 8
 

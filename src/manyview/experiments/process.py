@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..metrics import accuracy
-from ..plot import COLOURS, MARKERS, flatten
-from ..whole import whole_file
-from .compare import IN_WORDS
-from .data_set import DataSet
-from .estimators import PUBLISHED
-from .figures import new_figure
-from .results import Results
-from .run import Record, Run
+from manyview.experiments.compare import IN_WORDS
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.results import Results
+from manyview.experiments.run import Record, Run
+from manyview.files.atomic import whole_file
+from manyview.metrics import accuracy
+from manyview.present.figures import new_figure
+from manyview.present.plot import COLOURS, MARKERS, flatten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from .results import Results
-from .summary import SCORES, Summary, agreement, average_ranks, by
-from .table import Cell, Table, mark_best
+from manyview.experiments.results import Results
+from manyview.experiments.summary import SCORES, Summary, agreement, average_ranks, by
+from manyview.present.table import Cell, Table, mark_best
 
 RANKED = ("ACC", "NMI", "ARI")
 

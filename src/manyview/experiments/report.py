@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .figures import save
-from .index_page import Section, write_page
-from .table import Table
+from manyview.experiments.index_page import Section, write_page
+from manyview.present.figures import save
+from manyview.present.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,12 +13,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import ablation, compare, data_table, process, scaling, sensitivity
-from .data_set import DataSet
-from .execute import Limits, execute
-from .report import Report
-from .results import Results
-from .table import Table
+from manyview.experiments import (
+    ablation,
+    compare,
+    data_table,
+    process,
+    scaling,
+    sensitivity,
+)
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.execute import Limits, execute
+from manyview.experiments.report import Report
+from manyview.experiments.results import Results
+from manyview.present.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

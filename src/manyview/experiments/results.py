@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
-from ..errors import FileError
-from .run import Record, Run, Task
+from manyview.errors import FileError
+from manyview.experiments.run import Record, Run, Task
 
 FILE = "results.jsonl"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from .. import __version__
-from .data_set import DataSet
+from manyview import __version__
+from manyview.experiments.data_set import DataSet
 
 Record = dict[str, Any]
 

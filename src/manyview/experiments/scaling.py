@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from ..plot import COLOURS
-from .data_set import DataSet
-from .estimators import PUBLISHED
-from .figures import new_figure
-from .run import Record, Run
-from .summary import COSTS, summarise
-from .table import Table
+from manyview.errors import InputError
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.run import Record, Run
+from manyview.experiments.summary import COSTS, summarise
+from manyview.present.figures import new_figure
+from manyview.present.plot import COLOURS
+from manyview.present.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

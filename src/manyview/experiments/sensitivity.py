@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import joblib  # type: ignore[import-untyped]
 import numpy as np
 
-from ..anchors import width_step
-from ..draw import sketch_step
-from ..engine import Engine
-from ..features import gram_step
-from ..s2mvtc import S2MVTC
-from ..scaling import survey_step
-from ..set_up import Setup, enter
-from ..views import Views
-from .compare import IN_WORDS
-from .data_set import DataSet
-from .estimators import PUBLISHED
-from .figures import new_figure
-from .run import Record, Run
-from .table import Table
+from manyview.engine.contract import Engine
+from manyview.experiments.compare import IN_WORDS
+from manyview.experiments.data_set import DataSet
+from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.run import Record, Run
+from manyview.present.figures import new_figure
+from manyview.present.table import Table
+from manyview.s2mvtc import S2MVTC
+from manyview.stages.anchors import width_step
+from manyview.stages.kernels import gram_step
+from manyview.stages.sampling import sketch_step
+from manyview.stages.scaling import survey_step
+from manyview.stages.set_up import Setup, enter
+from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

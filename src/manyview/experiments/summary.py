@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics import ari
-from .execute import labels_of
-from .results import Results
-from .run import Record
+from manyview.experiments.execute import labels_of
+from manyview.experiments.results import Results
+from manyview.experiments.run import Record
+from manyview.metrics import ari
 
 SCORES = ("ACC", "NMI", "Purity", "F-score", "Precision", "Recall", "ARI")
 COSTS = ("wall_s", "cpu_s", "peak_bytes", "start_bytes")

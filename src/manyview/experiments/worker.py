@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..metrics import clustering_scores
-from ..views import Views
-from ..whole import whole_file
-from . import estimators
-from .data_set import DataSet, row_order
-from .measuring import measured
-from .run import Record
+from manyview.errors import InputError
+from manyview.experiments import estimators
+from manyview.experiments.data_set import DataSet, row_order
+from manyview.experiments.measuring import measured
+from manyview.experiments.run import Record
+from manyview.files.atomic import whole_file
+from manyview.metrics import clustering_scores
+from manyview.views.views import Views
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def _end_with_parent() -> None:
 def work(task: Record) -> Iterator[Record]:
     """Messages of a task: data first, then every run."""
     if task["memory_limit"]:
-        from ..datasets.limits import limit_address_space
+        from manyview.engine.resources import limit_address_space
 
         limit_address_space(task["memory_limit"])
     try:
@@ -103,14 +103,14 @@ def _fit(
         return _oracle(views, run["seed"])
     model, facts = _model(task, run, views)
     if run["extras"].get("share"):
-        from .sensitivity import fit_shared
+        from manyview.experiments.sensitivity import fit_shared
 
         labels, took = measured(lambda: fit_shared(model, views, shared))
         return labels, facts | took
     params = _fit_params(run["extras"], len(views))
     _, took = measured(lambda: model.fit(views, **params))
     if "trace" in params and run.get("trace_to"):
-        from .process import save_trace
+        from manyview.experiments.process import save_trace
 
         save_trace(Path(run["trace_to"]), model, params["trace"], rows)
     facts |= {n: getattr(model, n) for n in ("n_iter_",) if hasattr(model, n)}
@@ -126,7 +126,7 @@ def _model(task: Record, run: Record, views: Views) -> tuple[Any, Record]:
     model = estimators.build(method, setting, n_clusters, run["seed"], name)
     wants_drawn = {"anchors", "n_anchors"} & setting.keys()
     if method == estimators.PUBLISHED and not wants_drawn:
-        from ..datasets import find_anchors
+        from manyview.datasets import find_anchors
 
         beside = find_anchors(task["data"]["source"])
         if beside is not None:

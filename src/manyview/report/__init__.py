@@ -5,6 +5,6 @@
 it loads nothing and works without a network.
 """
 
-from .writing import write_report, write_run_report
+from manyview.report.writing import write_report, write_run_report
 
 __all__ = ["write_report", "write_run_report"]

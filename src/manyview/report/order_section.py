@@ -6,10 +6,10 @@ from html import escape
 
 import numpy as np
 
-from ..experiments.audit import OrderAudit, alike_beyond_chance
-from ..metrics import ari
-from .html_table import Cell, number, percent, write_table
-from .subject import Subject
+from manyview.metrics import ari
+from manyview.order_audit import OrderAudit, alike_beyond_chance
+from manyview.present.html_table import Cell, number, percent, write_table
+from manyview.report.subject import Subject
 
 MANY_ALIKE = 0.25
 

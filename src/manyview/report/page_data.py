@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..explain import effect_sizes
-from ..plot import COLOURS
-from ..views import Views
-from .coding import places, shades, whole_numbers
-from .layout import (
+from manyview.explain import effect_sizes
+from manyview.present.page import (
     VIEW_POINTS,
     Layout,
     choose_rows,
@@ -19,7 +16,10 @@ from .layout import (
     lay_out_views,
     side_by_side,
 )
-from .subject import Subject
+from manyview.present.plot import COLOURS
+from manyview.report.coding import places, shades, whole_numbers
+from manyview.report.subject import Subject
+from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..explain import feature_effects, typical_and_doubtful
-from ..metrics import clustering_scores
-from .html_table import Cell, cluster_cell, number, percent, write_table
-from .order_section import order_section
-from .page_data import Maps
-from .subject import Matrix, Subject, second_choice
+from manyview.explain import feature_effects, typical_and_doubtful
+from manyview.metrics import clustering_scores
+from manyview.present.html_table import Cell, cluster_cell, number, percent, write_table
+from manyview.report.order_section import order_section
+from manyview.report.page_data import Maps
+from manyview.report.subject import Matrix, Subject, second_choice
 
 MOST_NAMED_ROWS = 240
 NAMED_FEATURES = 5

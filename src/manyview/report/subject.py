@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._xp import to_host
-from ..assign import certainty as certainty_of
-from ..assign import euclidean, nearest_two
-from ..errors import FileError, InputError
-from ..model_file import load
-from ..run_files import MODEL, plain, read_meta, versions
-from ..view_input import check_per_row
-from ..views import Views
+from manyview.arrays.ops import to_host
+from manyview.errors import FileError, InputError
+from manyview.files.model_file import load
+from manyview.files.run_folder import MODEL, plain, read_meta, versions
+from manyview.kmeans.passes import certainty as certainty_of
+from manyview.kmeans.passes import euclidean, nearest_two
+from manyview.views.parsing import check_per_row
+from manyview.views.views import Views
 
 if TYPE_CHECKING:
-    from ..base import MultiViewClusterer
-    from ..experiments.audit import OrderAudit
-    from ..influence import Influence
+    from manyview.base import MultiViewClusterer
+    from manyview.order_audit import OrderAudit
+    from manyview.stages.influence import Influence
 
 Matrix = np.ndarray[Any, Any]
 
@@ -208,7 +208,7 @@ def _certainty_of(model: Any, embedding: Matrix | None, labels: Matrix) -> Any:
 
 
 def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence | None:
-    from ..influence import Influence
+    from manyview.stages.influence import Influence
 
     if hasattr(model, "view_influence_"):
         return Influence(model.view_influence_, model.cluster_influence_)
@@ -217,9 +217,9 @@ def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence 
 
 def _measure(views: Views, labels: Matrix) -> Influence:
     """Influence from the labels alone, all views of equal weight."""
-    from ..draw import choose_scalings, draw
-    from ..engine import open_engine
-    from ..influence import ROWS, measure_influence
+    from manyview.engine.contract import open_engine
+    from manyview.stages.influence import ROWS, measure_influence
+    from manyview.stages.sampling import choose_scalings, draw
 
     n_clusters = int(labels.max()) + 1
     drawn = draw(open_engine(views, views.dtype), min(ROWS, len(views)), 0)

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DependencyError
-from ..whole import write_text
-from . import sections
-from .page_data import Maps, page_data
-from .style import asset, json_element, page
-from .subject import Subject, of_model, of_run
+from manyview.errors import DependencyError
+from manyview.files.atomic import write_text
+from manyview.present.style import asset, json_element, page
+from manyview.report import sections
+from manyview.report.page_data import Maps, page_data
+from manyview.report.subject import Subject, of_model, of_run
 
 if TYPE_CHECKING:
-    from ..base import MultiViewClusterer
-    from ..experiments.audit import OrderAudit
-    from ..views import Views
+    from manyview.base import MultiViewClusterer
+    from manyview.order_audit import OrderAudit
+    from manyview.views.views import Views
 
 SCRIPTS = ("encoding.js", "maps.js", "charts.js", "report.js")
 INSTALL = "pip install 'manyview[report]'"

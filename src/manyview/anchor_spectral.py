@@ -1,0 +1,179 @@
+"""`AnchorSpectral`: the multi-view anchor graph, embedded without rounds.
+
+The toughest honest rival of S²MVTC's rounds, and useful by itself: the same
+scaling, graph, draws and k-means, nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from manyview.base import check_choice, check_count, check_dtype, child_seed, generator
+from manyview.baselines.parts.standardise import unit_rows
+from manyview.engine.checkpoint import Checkpoint
+from manyview.engine.contract import Engine, Result, State
+from manyview.engine.plan import Need
+from manyview.kmeans import passes as assign
+from manyview.replay import ReplayClusterer
+from manyview.running import progress
+from manyview.running.callbacks import passes_as_tasks, with_callbacks
+from manyview.stages import anchor_graph as graph
+from manyview.stages.costs import Cost, graph_cost
+from manyview.stages.sampling import choose_scalings, draw
+from manyview.stages.scaling import SCALINGS, cast
+from manyview.views.views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+
+def embed_step(block: Block, state: State, small: Matrix) -> Result:
+    """Unit rows of F, its columns weighted by their frequencies."""
+    return Result(state={assign.FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
+
+
+class AnchorSpectral(ReplayClusterer):
+    """Spectral clustering of the multi-view anchor graph.
+
+    Clusters the unit rows of F exp(−Λ/λ), where F (n_samples, 2 n_clusters) are
+    the smoothest vectors of the graph that ties every row to its nearest anchors
+    in each view, Λ their frequencies and λ the first one beyond n_clusters.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        "auto" asks `choose_n_clusters`.
+    n_graph_anchors : int
+        Anchors of all views and draws together, at most.
+    n_neighbors : int
+        Anchors a row is tied to, in each view and draw.
+    scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
+        Preparation of the views; "auto" chooses per view from the data's shares.
+    n_init : int
+        Spread starts of k-means; one more starts from Ward's clusters.
+    random_state : int, generator or None
+    dtype, block_rows, verbose : as in `S2MVTC`
+
+    Attributes
+    ----------
+    labels_ : array (n_samples,)
+    embedding_ : array (n_samples, 2 n_clusters)
+    view_weights_ : array (n_views,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import AnchorSpectral
+    >>> x = np.repeat([[0.0, 0.0], [9.0, 1.0]], 30, axis=0)
+    >>> x += np.random.default_rng(0).normal(size=x.shape)
+    >>> labels = AnchorSpectral(2, random_state=0).fit_predict([x, x**2])
+    >>> sorted(np.bincount(labels).tolist())
+    [30, 30]
+    """
+
+    citation: ClassVar[str] = (
+        "Liu, He, Chang: Large graph construction for scalable semi-supervised "
+        "learning. ICML 2010 (anchor graphs); joined over views and draws here."
+    )
+    missing_views: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        n_graph_anchors: int = 4096,
+        n_neighbors: int = 5,
+        scaling: Any = "auto",
+        n_init: int = 20,
+        random_state: Any = None,
+        dtype: Any = None,
+        block_rows: int | None = None,
+        engine: Any = "local",
+        device: str | None = None,
+        memory_limit: Any = None,
+        checkpoint: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_graph_anchors = n_graph_anchors
+        self.n_neighbors = n_neighbors
+        self.scaling = scaling
+        self.n_init = n_init
+        self.random_state = random_state
+        self.dtype = dtype
+        self.block_rows = block_rows
+        self.engine = engine
+        self.device = device
+        self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of the views; `y` is ignored."""
+        for name in ("n_graph_anchors", "n_neighbors", "n_init"):
+            check_count(getattr(self, name), name)
+        check_choice(self.scaling, "scaling", SCALINGS)
+        check_dtype(self.dtype)
+        views = self._begin(X)
+        with progress.shown(self.verbose), passes_as_tasks(self, views):
+            self._settle_n_clusters(views)
+            self._dtype = np.dtype(self.dtype or views.dtype)
+            engine = self._open(views)
+            return self._fit_engine(engine)
+
+    def _fit_engine(self, engine: Engine) -> Self:
+        saved = Checkpoint(self.checkpoint, self)
+        rng = saved.keep("rng", generator(self.random_state))
+        size = graph.sample_size(self.n_graph_anchors, self.n_views_)
+        drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
+        saved.check_data(drawn)
+        self._check_drawn(drawn)
+        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
+        drawn = drawn.seen(scalings)
+        # As many as S2MVTC draws: its rounds start from this very graph and partition.
+        _, graph_seed, kmeans_seed = (child_seed(rng) for _ in range(3))
+        spectrum = saved.load("setup")
+        if spectrum is None:
+            spectrum = graph.fit_graph(
+                engine,
+                drawn,
+                scalings,
+                n_clusters=self.n_clusters_,
+                n_anchors=self.n_graph_anchors,
+                n_neighbors=self.n_neighbors,
+                seed=graph_seed,
+            )
+            saved.save("setup", spectrum)
+        else:
+            graph.spread_basis(engine, spectrum)
+        scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
+        engine.run(embed_step, scale, title="Embedding", views=False)
+        self._spectrum = spectrum
+        self.embedding_ = engine.read(assign.FIELD)
+        self.view_weights_ = spectrum.weights
+        found = assign.kmeans(
+            engine,
+            self.n_clusters_,
+            drawn.rows,
+            n_init=self.n_init,
+            seed=kmeans_seed,
+            saved=saved,
+        )
+        self._centres = found.centres
+        self._finish(found.labels)
+        self._weigh_views(engine, drawn, scalings, spectrum.weights)
+        return self
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        n_clusters = self.n_clusters if isinstance(self.n_clusters, int) else 8
+        cost = graph_cost(n_samples, n_features, itemsize, n_clusters, self)
+        other = Need("embedding", cost.needs[0].bytes_per_row)
+        return cost._replace(needs=[*cost.needs, other])
+
+    def _replay(self, engine: Engine) -> None:
+        """The passes of the fit that make the embedding, on other rows."""
+        graph.spread_basis(engine, self._spectrum)
+        small = graph.frequency_weights(self._spectrum.values, self.n_clusters_)
+        engine.run(embed_step, small, title="Embedding", views=False)

@@ -1,0 +1,1 @@
+"""What array libraries lack, on NumPy and torch alike."""

@@ -1,0 +1,357 @@
+"""Bipartite graphs between rows and anchors, kept k-sparse.
+
+`anchor_graph` weighs the k nearest anchors of every row; `component_graph`
+bends such a graph until it falls apart into the wanted number of connected
+components. No dense row-by-anchor matrix is ever held, only blocks of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+
+from manyview.arrays.ops import smallest
+from manyview.base import FloatArray, IntArray
+
+BLOCK_ENTRIES = 4_000_000
+CONNECTED = 1e-7
+RANK_ONE = 1e-10
+
+
+def row_blocks(n_samples: int, n_columns: int) -> Iterator[slice]:
+    """Slices of rows whose dense block of `n_columns` columns stays small."""
+    step = max(1, BLOCK_ENTRIES // max(1, n_columns))
+    for start in range(0, n_samples, step):
+        yield slice(start, min(start + step, n_samples))
+
+
+def nearest_anchors(
+    X: FloatArray, anchors: FloatArray, k: int
+) -> tuple[FloatArray, IntArray]:
+    """Squared distances to, and numbers of, the k nearest anchors of every row.
+
+    Parameters
+    ----------
+    X : array (n_samples, n_features)
+    anchors : array (n_anchors, n_features)
+    k : int, at most n_anchors
+
+    Returns
+    -------
+    squared : array (n_samples, k), ascending in every row
+    ids : array (n_samples, k) of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview.baselines.parts.bipartite import nearest_anchors
+    >>> nearest_anchors(np.array([[0.0], [3.0]]), np.array([[1.0], [5.0]]), 1)
+    (array([[1.],
+           [4.]]), array([[0],
+           [0]]))
+    """
+    squared = np.empty((len(X), k), X.dtype)
+    ids = np.empty((len(X), k), np.intp)
+    # Distances are differences of large numbers unless the origin is moved close.
+    origin = anchors.mean(axis=0)
+    A = anchors - origin
+    norms = np.einsum("ij,ij->i", A, A)
+    for rows in row_blocks(len(X), max(A.shape)):
+        x = X[rows] - origin
+        distances = x @ (-2 * A.T)
+        distances += norms
+        squared[rows], ids[rows] = smallest(distances, k)
+        squared[rows] += np.einsum("ij,ij->i", x, x)[:, None]
+    return np.maximum(squared, 0, out=squared), ids
+
+
+def anchor_graph(X: FloatArray, anchors: FloatArray, k: int) -> sp.csr_array:
+    """Row-stochastic graph to the k nearest anchors, in closed form.
+
+    With squared distances h_1 <= h_2 <= … of a row to the anchors,
+
+        b_j = (h_{k+1} - h_j) / (k h_{k+1} - Σ_{r<=k} h_r),   j = 1 … k,
+
+    the minimiser over the simplex of Σ_j h_j b_j + gamma ||b||² for the gamma
+    that leaves exactly k entries. Rows whose k + 1 nearest anchors are equally
+    far get equal weights. Fewer than k + 1 anchors lower k.
+
+    Parameters
+    ----------
+    X : array (n_samples, n_features)
+    anchors : array (n_anchors, n_features)
+    k : int
+
+    Returns
+    -------
+    B : sparse array (n_samples, n_anchors)
+    """
+    n_samples, n_anchors = len(X), len(anchors)
+    if n_anchors == 1:
+        return sp.csr_array(np.ones((n_samples, 1)))
+    k = min(k, n_anchors - 1)
+    squared, ids = nearest_anchors(X, anchors, k + 1)
+    h = squared.astype(np.float64)
+    gaps = h[:, k:] - h[:, :k]
+    total = gaps.sum(axis=1, keepdims=True)
+    # Below this the gaps are rounding errors of the distances.
+    tied = total[:, 0] <= 10 * k * np.finfo(squared.dtype).eps * h[:, k]
+    gaps[tied], total[tied] = 1.0, k
+    starts = np.arange(0, n_samples * k + 1, k)
+    weights = (gaps / total).ravel()
+    B = sp.csr_array(
+        (weights, ids[:, :k].ravel(), starts), shape=(n_samples, n_anchors)
+    )
+    B.eliminate_zeros()
+    B.sort_indices()
+    return B
+
+
+def project_groups(u: FloatArray, group: IntArray, n_groups: int) -> FloatArray:
+    """Euclidean projection of the values of every group onto its simplex.
+
+    Michelot's finite iteration on all groups at once: entries below the
+    threshold (Σ u - 1) / count leave until none does.
+
+    Parameters
+    ----------
+    u : array (n_entries,)
+    group : array (n_entries,) of int
+        Which group each entry belongs to.
+    n_groups : int
+    """
+    top = np.full(n_groups, -np.inf)
+    np.maximum.at(top, group, u)
+    u = u - top[group]
+    values, ids = u, group
+    while True:
+        count = np.bincount(ids, minlength=n_groups)
+        total = np.bincount(ids, values, minlength=n_groups)
+        threshold = (total - 1) / np.maximum(count, 1)
+        above = values > threshold[ids]
+        if above.all():
+            projected: FloatArray = np.maximum(u - threshold[group], 0)
+            return projected
+        values, ids = values[above], ids[above]
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading part of the normalised bipartite graph.
+
+    `U` (n_samples, c) and `V` (n_anchors, c) are the two halves of F, the
+    top-c eigenvectors; `eigenvalues` holds the c + 1 largest squared singular
+    values, descending, each 1 per connected component.
+    """
+
+    U: FloatArray
+    V: FloatArray
+    row_scale: FloatArray
+    anchor_scale: FloatArray
+    eigenvalues: FloatArray
+
+    def has_at_least(self, n_components: int, slack: float) -> bool:
+        """Do the leading eigenvalues say there are that many components?"""
+        top = self.eigenvalues[:n_components]
+        return len(top) == n_components and top.sum() > n_components - slack
+
+
+def spectrum(P: sp.csr_array, c: int) -> Spectrum:
+    """Singular vectors of D1^{-1/2} P D2^{-1/2} by the n_anchors-sized Gram matrix."""
+    row_scale = _inverse_root(P.sum(axis=1))
+    anchor_scale = _inverse_root(P.sum(axis=0))
+    scaled = P.data * np.repeat(row_scale, np.diff(P.indptr)) * anchor_scale[P.indices]
+    S = sp.csr_array((scaled, P.indices, P.indptr), shape=P.shape)
+    n_anchors = P.shape[1]
+    first = max(0, n_anchors - c - 1)
+    gram = (S.T @ S).toarray()
+    w, V = eigh(gram, subset_by_index=[first, n_anchors - 1], check_finite=False)
+    w, V = np.clip(w[::-1], 0, 1), V[:, ::-1][:, :c]
+    U = (S @ V) * _inverse_root(w[:c])
+    half = np.sqrt(0.5)
+    return Spectrum(U * half, V * half, row_scale, anchor_scale, w)
+
+
+def _inverse_root(values: FloatArray) -> FloatArray:
+    """values^{-1/2}, and 0 where the value is 0."""
+    safe = np.where(values > 1e-300, values, 1.0)
+    root: FloatArray = np.where(values > 1e-300, safe**-0.5, 0.0)
+    return root
+
+
+@dataclass(frozen=True)
+class ComponentGraph:
+    """Result of `component_graph`; `components` may still be too few or many."""
+
+    P: sp.csr_array
+    components: IntArray
+    embedding: FloatArray
+    lam: float
+    n_iter: int
+
+
+def component_graph(
+    G: sp.csr_array,
+    n_components: int,
+    *,
+    lam: float = 0.1,
+    max_iter: int = 50,
+    exact: bool = False,
+) -> ComponentGraph:
+    """Graph near `G`, on its support, with `n_components` connected components.
+
+    Alternates, with F = [U; V] the top-c eigenvectors of the normalised graph,
+
+        P_i. = proj( G_i. - lam/2 t_i. ),
+        t_ij = || D1_i^{-1/2} u_i - D2_j^{-1/2} v_j ||²,
+
+    doubling lam while there are too few components and halving it while there
+    are too many.
+
+    Parameters
+    ----------
+    G : sparse array (n_samples, n_anchors)
+        Non-negative, rows summing to one.
+    n_components : int
+    lam : float
+        First weight of the spectral term.
+    max_iter : int
+    exact : bool
+        False averages the projection of the rows with the same projection of
+        the columns, and takes 1 and 10 for the degree scalings of the first
+        round, as the authors' program does; the published figures rest on it.
+        True keeps to the row constraint the paper states.
+
+    Returns
+    -------
+    ComponentGraph
+    """
+    G = sp.csr_array(G)
+    found = spectrum(G, n_components)
+    if found.has_at_least(n_components, n_components * 1e-10):
+        return ComponentGraph(G, components(G), found.U, lam, 0)
+    one, ten = np.ones(G.shape[0]), np.full(G.shape[1], 10.0)
+    scales = (found.row_scale, found.anchor_scale) if exact else (one, ten)
+    P, n_iter = G, 0
+    while n_iter < max_iter:
+        n_iter += 1
+        t = _spread(G, found.U * scales[0][:, None], found.V * scales[1][:, None])
+        P = _bend(G, t, lam, exact)
+        found = spectrum(P, n_components)
+        scales = (found.row_scale, found.anchor_scale)
+        if not found.has_at_least(n_components, CONNECTED):
+            lam *= 2
+        elif found.has_at_least(n_components + 1, CONNECTED):
+            lam /= 2
+        else:
+            break
+    return ComponentGraph(P, components(P), found.U, lam, n_iter)
+
+
+def _bend(G: sp.csr_array, t: FloatArray, lam: float, exact: bool) -> sp.csr_array:
+    """P-step: simplex projection of G - lam/2 t on the support of G."""
+    n_samples, n_anchors = G.shape
+    target = G.data - lam / 2 * t
+    rows = np.repeat(np.arange(n_samples), np.diff(G.indptr))
+    p = project_groups(target, rows, n_samples)
+    if not exact:
+        p = (p + project_groups(target, G.indices, n_anchors)) / 2
+    P = sp.csr_array((p, G.indices.copy(), G.indptr.copy()), shape=G.shape)
+    P.eliminate_zeros()
+    return P
+
+
+def _spread(G: sp.csr_array, a: FloatArray, b: FloatArray) -> FloatArray:
+    """|| a_i - b_j ||² on the support of G, in its storage order."""
+    t = np.empty(G.nnz)
+    a_norms, b_norms = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)
+    for block in row_blocks(*G.shape):
+        entries = slice(G.indptr[block.start], G.indptr[block.stop])
+        lengths = np.diff(G.indptr[block.start : block.stop + 1])
+        local, columns = np.repeat(np.arange(len(lengths)), lengths), G.indices[entries]
+        cross = (a[block] @ b.T)[local, columns]
+        t[entries] = a_norms[block][local] + b_norms[columns] - 2 * cross
+    return np.maximum(t, 0, out=t)
+
+
+def components(P: sp.csr_array) -> IntArray:
+    """Connected component of every row in the bipartite graph of P, from 0 on."""
+    graph = sp.block_array([[None, P], [P.T, None]], format="csr")
+    _, of_node = connected_components(graph, directed=False)
+    _, labels = np.unique(of_node[: P.shape[0]], return_inverse=True)
+    return np.asarray(labels, dtype=np.intp)
+
+
+def settle_components(
+    P: sp.csr_array, labels: IntArray, arrays: list[FloatArray], n_clusters: int
+) -> IntArray:
+    """Exactly `n_clusters` groups from the components, where that is possible.
+
+    Too many: the smallest joins the one with the nearest mean, again and again.
+    Too few: the largest is cut in two by the sign of the second singular vector
+    of its normalised graph; one that has no second vector (all its rows alike)
+    stays whole, and fewer groups come back.
+
+    Parameters
+    ----------
+    P : sparse array (n_samples, n_anchors)
+    labels : array (n_samples,) of int
+        Components of `P`.
+    arrays : list of arrays (n_samples, n_features_v)
+    n_clusters : int
+    """
+    return _halve_largest(P, _merge_smallest(labels, arrays, n_clusters), n_clusters)
+
+
+def _merge_smallest(
+    labels: IntArray, arrays: list[FloatArray], n_clusters: int
+) -> IntArray:
+    sizes = np.bincount(labels)
+    if len(sizes) <= n_clusters:
+        return labels
+    member = sp.csr_array(
+        (np.ones(len(labels)), (labels, np.arange(len(labels)))),
+        shape=(len(sizes), len(labels)),
+    )
+    sums = np.hstack([member @ x for x in arrays]).astype(np.float64)
+    home, alive = np.arange(len(sizes)), np.ones(len(sizes), bool)
+    for _ in range(len(sizes) - n_clusters):
+        ids = np.flatnonzero(alive)
+        means = sums[ids] / sizes[ids, None]
+        small = int(np.argmin(sizes[ids]))
+        gaps = ((means - means[small]) ** 2).sum(axis=1)
+        gaps[small] = np.inf
+        source, target = ids[small], ids[int(np.argmin(gaps))]
+        sums[target] += sums[source]
+        sizes[target] += sizes[source]
+        alive[source] = False
+        home[home == source] = target
+    _, merged = np.unique(home[labels], return_inverse=True)
+    return np.asarray(merged, dtype=np.intp)
+
+
+def _halve_largest(P: sp.csr_array, labels: IntArray, n_clusters: int) -> IntArray:
+    labels = labels.copy()
+    whole: set[int] = set()
+    while (n_found := int(labels.max()) + 1) < n_clusters:
+        sizes = np.bincount(labels)
+        sizes[list(whole)] = 0
+        largest = int(np.argmax(sizes))
+        if sizes[largest] < 2:
+            break
+        rows = np.flatnonzero(labels == largest)
+        part = spectrum(P[rows], 2)
+        if len(part.eigenvalues) < 2 or part.eigenvalues[1] < RANK_ONE:
+            whole.add(largest)
+            continue
+        side = part.U[:, 1] > 0
+        if side.all() or not side.any():
+            whole.add(largest)
+        else:
+            labels[rows[side]] = n_found
+    return labels

@@ -1,0 +1,45 @@
+"""From an embedding to labels, as most of the compared methods do it.
+
+Their papers run k-means many times and report the best run by the known
+labels. Here the run of lowest inertia counts, which needs no labels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from manyview.base import FloatArray, IntArray, child_seed
+from manyview.baselines.parts.standardise import unit_rows
+from manyview.kmeans.quiet import quiet_fit
+
+MAX_ITER = 100
+
+
+def singular_rows(Z: FloatArray) -> FloatArray:
+    """Unit rows of the left singular vectors of Z.
+
+    Directions whose singular value is rounding are left out: they are noise.
+
+    Parameters
+    ----------
+    Z : array (n_samples, m)
+
+    Returns
+    -------
+    E : array (n_samples, rank)
+        Rows of length 1 (or 0).
+    """
+    U, s, _ = np.linalg.svd(Z, full_matrices=False)
+    rounding = max(Z.shape) * np.finfo(Z.dtype).eps * s[0]
+    return np.asarray(unit_rows(U[:, : max(1, np.count_nonzero(s > rounding))]))
+
+
+def cluster_rows(
+    E: FloatArray, n_clusters: int, n_init: int, rng: np.random.Generator
+) -> IntArray:
+    """Labels (n_samples,) of the k-means run of lowest inertia among `n_init`."""
+    search = KMeans(
+        n_clusters, n_init=n_init, max_iter=MAX_ITER, random_state=child_seed(rng)
+    )
+    return np.asarray(quiet_fit(search, E).labels_)

@@ -1,0 +1,51 @@
+"""Centred RBF features of the distances to drawn rows, one view at a time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manyview.base import FloatArray
+from manyview.engine.contract import open_engine
+from manyview.stages.anchors import Kernel, features, make_kernels
+from manyview.stages.scaling import Scaling
+from manyview.views.views import Views
+
+_BLOCK_ROWS = 4096
+
+
+class FeatureMap(NamedTuple):
+    """Anchors and width of one view's RBF features, and their column means."""
+
+    scaling: Scaling
+    kernel: Kernel
+    mean: FloatArray
+
+
+def feature_map(X: FloatArray, n_anchors: int, rng: np.random.Generator) -> FeatureMap:
+    """Draw anchors among the rows, measure the kernel width and the column means."""
+    # Shifting rows and anchors alike changes no distance but saves digits.
+    mean = X.mean(axis=0, dtype=np.float64)
+    scaling = Scaling("none", shift=mean)
+    anchors = X[rng.choice(len(X), n_anchors, replace=False)] - mean
+    engine = open_engine(Views(X), X.dtype)
+    (kernel,) = make_kernels(engine, "rbf", (scaling,), (anchors,))
+    total = np.zeros(n_anchors)
+    for rows in row_blocks(len(X)):
+        total += features(X[rows], scaling, kernel).sum(axis=0, dtype=np.float64)
+    return FeatureMap(scaling, kernel, total / len(X))
+
+
+def centred_features(X: FloatArray, fmap: FeatureMap) -> FloatArray:
+    """Φ_v (n_samples, m) in X's dtype."""
+    Phi = np.empty((len(X), len(fmap.mean)), X.dtype)
+    for rows in row_blocks(len(X)):
+        Phi[rows] = features(X[rows], fmap.scaling, fmap.kernel) - fmap.mean
+    return Phi
+
+
+def row_blocks(n_samples: int) -> list[slice]:
+    """Slices of a few thousand rows each."""
+    starts = range(0, n_samples, _BLOCK_ROWS)
+    return [slice(s, min(s + _BLOCK_ROWS, n_samples)) for s in starts]

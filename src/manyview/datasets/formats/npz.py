@@ -1,0 +1,98 @@
+"""``.npz`` archives: zip members checked for size before they are unpacked.
+
+A sparse view is four members ``NAME_data``, ``NAME_indices``, ``NAME_indptr``
+and ``NAME_shape``, or the unprefixed members of `scipy.sparse.save_npz`.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.datasets.formats.npy_file import read_header
+from manyview.datasets.formats.raw import NDArray, RawData, Request, clean_name
+from manyview.datasets.layout import arrange
+from manyview.engine.resources import require_room
+from manyview.errors import FileError
+
+_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read(path: Path, request: Request, stack: ExitStack) -> RawData:
+    """Arrays of an npz archive, arranged as views."""
+    archive = stack.enter_context(zipfile.ZipFile(path))
+    members = archive.infolist()
+    require_room(sum(m.file_size for m in members), request.memory_limit, path.name)
+    arrays: dict[str, NDArray] = {}
+    skipped: dict[str, str] = {}
+    for member in members:
+        name = member.filename.removesuffix(".npy")
+        if name == member.filename:
+            skipped[name] = "no npy array"
+            continue
+        array = _read_member(archive, member)
+        if array.dtype.kind in "fiubSU":
+            arrays[name] = array
+        else:
+            skipped[name] = f"dtype {array.dtype}"
+    found = _join_sparse(arrays)
+    return arrange(_numeric(found, skipped), request, skipped)
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray:
+    where = f"the member {clean_name(member.filename)!r}"
+    with archive.open(member) as file:
+        header = read_header(file, where, member.file_size)  # type: ignore[arg-type]
+        content = file.read()
+    if len(content) != header.n_bytes:
+        raise FileError(f"{where} is cut short. Fetch or write the file again.")
+    flat: NDArray = np.frombuffer(content, header.dtype)
+    return flat.reshape(header.shape, order=header.order)
+
+
+def _join_sparse(arrays: dict[str, NDArray]) -> dict[str, Any]:
+    """Replace the parts of each sparse matrix by the matrix."""
+    found: dict[str, Any] = dict(arrays)
+    stems = [n.removesuffix("_indptr") for n in arrays if n.endswith("_indptr")]
+    for stem, prefix in [(s, f"{s}_") for s in stems] + [("X", "")]:
+        names = [prefix + part for part in _PARTS]
+        if all(n in arrays for n in names):
+            kind = arrays.get(prefix + "format")
+            at = list(found).index(names[0])
+            for name in [*names, prefix + "format"]:
+                found.pop(name, None)
+            matrix = _sparse([arrays[n] for n in names], kind)
+            items = list(found.items())
+            found = dict([*items[:at], (stem, matrix), *items[at:]])
+    return found
+
+
+def _sparse(parts: list[NDArray], kind: NDArray | None) -> Any:
+    *compressed, shape = parts
+    if shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise FileError(
+            "A sparse view has a shape that is not two whole numbers. Write its shape "
+            "as an integer array of two."
+        )
+    columns = kind is not None and kind.astype(str).item() == "csc"
+    make = sp.csc_array if columns else sp.csr_array
+    matrix = make(tuple(compressed), shape=(int(shape[0]), int(shape[1])))
+    matrix.check_format(full_check=True)
+    return sp.csr_array(matrix)
+
+
+def _numeric(found: dict[str, Any], skipped: dict[str, str]) -> dict[str, Any]:
+    """Matrices of numbers and vectors; text may only be labels."""
+    kept = {}
+    for name, item in found.items():
+        text = item.dtype.kind in "SU"
+        if len(item.shape) not in (1, 2) or (text and len(item.shape) != 1):
+            skipped[name] = f"shape {item.shape} of {item.dtype}"
+        else:
+            kept[name] = item.astype(str) if text else item
+    return kept

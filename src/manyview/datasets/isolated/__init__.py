@@ -1,0 +1,1 @@
+"""Files from strangers, read in a process of their own."""

@@ -1,0 +1,185 @@
+"""Parsing in a child process: the parent's side.
+
+`subprocess` rather than `multiprocessing`: it works from notebooks, from
+``python -`` and from scripts without a main guard. Data comes back as npy
+files in a private folder, never as a pickle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from manyview import errors
+from manyview.datasets.formats.raw import RawData, Request
+from manyview.datasets.store import open_store
+from manyview.errors import FileError
+
+TIME_LIMIT = 600.0
+_REPLY_ERRORS = (
+    "FileError", "InputError", "InputTypeError", "ResourceError", "DependencyError",
+)  # fmt: skip
+
+
+class Sandbox:
+    """A child that reads files one after the other, started again when it dies.
+
+    Parameters
+    ----------
+    time_limit : float
+        Seconds one file may take.
+
+    Attributes
+    ----------
+    n_deaths : int
+        How often the child crashed or was stopped at the time limit.
+    """
+
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
+        self.time_limit = time_limit
+        self.n_deaths = 0
+        self._child: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def read(self, path: Path, request: Request) -> RawData:
+        """The content of a file, mapped from a folder that is already deleted."""
+        folder = Path(tempfile.mkdtemp(prefix="manyview-read-"))
+        try:
+            self._run(path, request, folder, stream=False)
+            return open_store(folder, verify=False, private=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def write(self, path: Path, request: Request, folder: Path) -> None:
+        """Have the child write the content of a file into a folder in our layout."""
+        self._run(path, request, folder, stream=True)
+
+    def _run(self, path: Path, request: Request, out: Path, *, stream: bool) -> None:
+        job = {
+            "path": str(path.absolute()),
+            "out": str(out),
+            "stream": stream,
+            "time_limit": self.time_limit,
+            **asdict(request),
+        }
+        try:
+            reply = self._exchange(json.dumps(job), path)
+        except BaseException:  # Ctrl-C included: never leave a child behind
+            self._stop()
+            raise
+        if reply["error"] is not None:
+            kind = reply["error"] if reply["error"] in _REPLY_ERRORS else "FileError"
+            raise getattr(errors, kind)(reply["message"])
+
+    def _exchange(self, job: str, path: Path) -> dict[str, Any]:
+        child = self._start()
+        assert child.stdin is not None and child.stdout is not None
+        answer: list[str] = []
+        stdout = child.stdout
+        waiter = threading.Thread(
+            target=lambda: answer.append(stdout.readline()), daemon=True
+        )
+        try:
+            child.stdin.write(job + "\n")
+            child.stdin.flush()
+        except BrokenPipeError:
+            answer.append("")
+        else:
+            waiter.start()
+            waiter.join(self.time_limit)
+        if not answer:
+            self._bury()
+            raise FileError(
+                f"Reading {path.name} was stopped after {self.time_limit:g} seconds. "
+                "Raise time_limit if the file is yours and large; otherwise it is "
+                "damaged or hostile."
+            )
+        if not answer[0].endswith("\n"):
+            assert self._child is not None
+            status = self._child.wait()
+            self._bury()
+            raise _crash(path, status)
+        reply: dict[str, Any] = json.loads(answer[0])
+        return reply
+
+    def _start(self) -> subprocess.Popen[str]:
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        self._stop()
+        if not sys.executable:
+            raise FileError(
+                "The file cannot be read safely: this Python does not say where its "
+                "interpreter is (sys.executable). Convert the file elsewhere first."
+            )
+        self._child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "manyview.datasets.isolated.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            env=_environment(),
+            start_new_session=True,
+        )
+        return self._child
+
+    def _bury(self) -> None:
+        self.n_deaths += 1
+        self._stop()
+
+    def _stop(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+
+def _crash(path: Path, status: int) -> FileError:
+    """What to say of a parser that died with this exit status."""
+    how = f"ended with status {status}"
+    with contextlib.suppress(ValueError):
+        how = f"was ended by {signal.Signals(-status).name}"
+    return FileError(
+        f"{path.name} could not be read: the parser {how}. The file is damaged or "
+        "hostile; fetch it again from a source you trust."
+    )
+
+
+def _environment() -> dict[str, str]:
+    """The parent's environment, one thread per library, no HDF5 plug-ins."""
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "POLARS_MAX_THREADS": "1",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "HDF5_PLUGIN_PRELOAD": "::",
+    }

@@ -1,0 +1,93 @@
+"""Small work on a GPU, where launching takes longer than computing.
+
+`recorded` plays back the launches of a step that is repeated many times;
+`side_by_side` gives independent items streams of their own. Everywhere else both
+are plain calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from manyview.arrays.ops import Array, is_on_gpu
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+Step = Callable[..., tuple[Array, ...]]
+
+
+def recorded(step: Step, model: Array) -> Step:
+    """The step; on the GPU of `model` its launches are recorded and played back.
+
+    The step takes and returns arrays whose shapes never change, and must not ask
+    the device for an answer. What a call returns is overwritten by the next.
+    """
+    return _Recorded(step, model.device) if is_on_gpu(model) else step
+
+
+class _Recorded:
+    """A step's launches as a CUDA graph, made at its second call."""
+
+    def __init__(self, step: Step, device: Any) -> None:
+        self._step, self._device = step, device
+        self._graph: Any = None
+        self._inputs: tuple[Array, ...] = ()
+        self._outputs: tuple[Array, ...] = ()
+        self._is_warm = False
+
+    def __call__(self, *arrays: Array) -> tuple[Array, ...]:
+        import torch
+
+        if not self._is_warm:
+            # Libraries set up their workspaces, which must not be recorded.
+            self._is_warm = True
+            return self._step(*arrays)
+        # Streams and graphs are those of the current GPU, which may be another one.
+        with torch.cuda.device(self._device):
+            if self._graph is None:
+                self._record(arrays)
+            for place, array in zip(self._inputs, arrays, strict=True):
+                place.copy_(array)
+            self._graph.replay()
+        return self._outputs
+
+    def _record(self, arrays: tuple[Array, ...]) -> None:
+        import torch
+
+        self._inputs = tuple(array.clone() for array in arrays)
+        self._graph = torch.cuda.CUDAGraph()
+        work, side = torch.cuda.current_stream(), torch.cuda.Stream()
+        side.wait_stream(work)
+        with torch.cuda.stream(side):
+            # Only this thread's launches: another fit may run beside.
+            self._graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                self._outputs = self._step(*self._inputs)
+            finally:
+                self._graph.capture_end()
+        work.wait_stream(side)
+
+
+def side_by_side(
+    function: Callable[[Item], Made], items: Sequence[Item], model: Array
+) -> list[Made]:
+    """`function` of every item; on the GPU of `model` all at the same time."""
+    if not is_on_gpu(model) or len(items) < 2:
+        return [function(item) for item in items]
+    import torch
+
+    work = torch.cuda.current_stream(model.device)
+
+    def alone(item: Item) -> Made:
+        stream = torch.cuda.Stream(model.device)
+        stream.wait_stream(work)
+        with torch.cuda.stream(stream):
+            made = function(item)
+        stream.synchronize()
+        return made
+
+    with ThreadPoolExecutor(len(items)) as pool:
+        return list(pool.map(alone, items))

@@ -1,0 +1,132 @@
+"""Files and folders that appear whole or not at all.
+
+They are written as a hidden neighbour, brought safely to the disk and renamed. A
+writer that is killed leaves its neighbour behind; the next one to write the same
+target clears it away. Neighbours carry the names of their machine and process:
+what another machine writes into a shared folder is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from manyview.errors import FileError
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """A path to write to, which takes the target's name when the block succeeds."""
+    _sweep(target)
+    part = _neighbour(target)
+    try:
+        with _in_words(target):
+            yield part
+            _flush(part)
+            part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(target: Path, text: str) -> None:
+    """A text file, whole or not at all."""
+    with whole_file(target) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """An empty folder, which takes the target's place when the block succeeds."""
+    _sweep(target)
+    folder = _neighbour(target)
+    try:
+        with _in_words(target):
+            folder.mkdir()
+            yield folder
+            for file in folder.iterdir():
+                _flush(file)
+            _put_in_place(folder, target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _in_words(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"{target} was not written: {error.strerror or error}. Choose a folder "
+            "with enough room that you may write to."
+        ) from error
+
+
+def _prefix(target: Path) -> str:
+    machine = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())
+    return f".{target.name}.{machine}."
+
+
+def is_unfinished(path: Path, target: Path) -> bool:
+    """Is this what some writer of the target has not finished, or never will?"""
+    return path.name.startswith(f".{target.name}.")
+
+
+def _neighbour(target: Path) -> Path:
+    own = f"{os.getpid()}.{secrets.token_hex(4)}"
+    return target.with_name(_prefix(target) + own)
+
+
+def _put_in_place(folder: Path, target: Path) -> None:
+    if not target.exists():
+        folder.rename(target)
+        return
+    # The old folder waits inside a neighbour, from where `_sweep` brings it back
+    # should we be killed between the two renames.
+    aside = folder.with_name(folder.name + ".old")
+    aside.mkdir()
+    target.rename(aside / target.name)
+    folder.rename(target)
+    # Half removed it must not come back, so it loses its name first.
+    (aside / target.name).rename(aside / "replaced")
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sweep(target: Path) -> None:
+    """Clear what killed processes left of earlier attempts at this target."""
+    pattern = re.compile(re.escape(_prefix(target)) + r"([0-9]+)\..*")
+    for leftover in target.parent.glob(".*"):
+        match = pattern.fullmatch(leftover.name)
+        if match is None or _is_alive(int(match[1])):
+            continue
+        old = leftover / target.name
+        if old.exists() and not target.exists():
+            old.rename(target)
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":  # signal 0 means Ctrl-C there
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

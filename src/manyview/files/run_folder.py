@@ -1,0 +1,240 @@
+"""What a run leaves on disk: one folder, written whole or not at all.
+
+labels.npy      cluster of every row
+labels.csv      row name and cluster, for spreadsheets
+embedding.npy   consensus embedding, where the method has one
+model.manyview  the fitted model, where a fit wrote the run
+run.json        settings, data, versions, timings and scores
+report.html     the page that ``manyview report`` adds
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manyview.errors import FileError, InputError
+from manyview.files.atomic import whole_folder
+
+FORMAT = 1
+META = "run.json"
+MODEL = "model.manyview"
+REPORT = "report.html"
+_LIBRARIES = ("manyview", "numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The outcome of one fit, ready to be written.
+
+    Attributes
+    ----------
+    labels : array (n_samples,)
+        Cluster of every row.
+    method : str
+        Name of the estimator.
+    settings : mapping
+        Its parameters, as given by ``get_params``.
+    data : mapping
+        What was clustered: where it came from, rows, views.
+    timings : mapping of str to float
+        Seconds of every stage.
+    embedding : array (n_samples, n_components), optional
+    row_names : sequence of n_samples names, optional
+        Default the row numbers, from 0.
+    scores : mapping of str to float, optional
+        Scores against known labels.
+    """
+
+    labels: np.ndarray[Any, Any]
+    method: str
+    settings: Mapping[str, Any]
+    data: Mapping[str, Any]
+    timings: Mapping[str, float]
+    embedding: np.ndarray[Any, Any] | None = None
+    row_names: Sequence[Any] | None = None
+    scores: Mapping[str, float] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def check_target(out: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """The folder to write, refused now rather than after hours of work.
+
+    An existing folder is replaced only with `force`, and only if it holds
+    nothing but an earlier run.
+    """
+    target = Path(out).expanduser().absolute()
+    if target == Path.cwd():
+        raise FileError(
+            "A run cannot take the place of the current folder. Name a folder of its "
+            "own, such as runs/first."
+        )
+    if target.exists() and not target.is_dir():
+        raise FileError(f"{out} is a file, not a folder. Choose another name.")
+    there = next(p for p in (target, *target.parents) if p.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise FileError(
+            f"{out} cannot be written: {there} is not a folder you may write to. "
+            "Choose another place."
+        )
+    if target.is_dir() and any(target.iterdir()):
+        _require_replaceable(target, force)
+    return target
+
+
+def _require_replaceable(target: Path, force: bool) -> None:
+    if not (target / META).is_file():
+        raise FileError(
+            f"{target} is not empty and holds no earlier run. Choose another folder."
+        )
+    if not force:
+        raise FileError(
+            f"{target} holds an earlier run already. Choose another folder, or "
+            "replace the run with --force."
+        )
+    known = _files_of(target)
+    foreign = [p.name for p in target.iterdir() if p.name not in known]
+    if foreign:
+        raise FileError(
+            f"{target} holds files that no run has written ({', '.join(foreign[:5])}); "
+            "it is not replaced. Move them away or choose another folder."
+        )
+
+
+def _files_of(folder: Path) -> set[str]:
+    return {META, REPORT, *map(str, read_meta(folder).get("files", []))}
+
+
+def read_meta(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a run's ``run.json``."""
+    path = Path(folder) / META
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"{path} could not be read as the record of a run: {error}. Give a folder "
+            "written by manyview fit."
+        ) from error
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise FileError(
+            f"{path} is not the record of a run in format {FORMAT}. Run manyview fit "
+            "again with this release."
+        )
+    return meta
+
+
+@contextmanager
+def writing(
+    out: str | os.PathLike[str], run: Run, *, force: bool = False
+) -> Iterator[Path]:
+    """A temporary folder with the run's files; it becomes `out` when all went well.
+
+    More files may be put there inside the ``with`` block.
+    """
+    target = check_target(out, force=force)
+    meta = _meta(run)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"{target.parent} could not be made: {error.strerror}. Choose another "
+            "place to write to."
+        ) from error
+    with whole_folder(target) as folder:
+        np.save(folder / "labels.npy", run.labels, allow_pickle=False)
+        _write_labels(folder / "labels.csv", run)
+        if run.embedding is not None:
+            np.save(folder / "embedding.npy", run.embedding, allow_pickle=False)
+        yield folder
+        meta["files"] = sorted(p.name for p in folder.iterdir())
+        text = json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False)
+        (folder / META).write_text(text + "\n", encoding="utf-8")
+
+
+def write_run(out: str | os.PathLike[str], run: Run, *, force: bool = False) -> Path:
+    """Write a run's folder; its path.
+
+    Parameters
+    ----------
+    out : path
+        The folder; made with its parents, refused when it is not empty.
+    run : Run
+    force : bool
+        Replace an earlier run there.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from manyview.files.run_folder import Run, write_run
+    >>> run = Run(np.array([0, 1]), "S2MVTC", {"n_clusters": 2}, {"rows": 2}, {})
+    >>> folder = write_run(tempfile.mkdtemp() + "/first", run)
+    >>> sorted(p.name for p in folder.iterdir())
+    ['labels.csv', 'labels.npy', 'run.json']
+    """
+    with writing(out, run, force=force):
+        pass
+    return Path(out).expanduser().absolute()
+
+
+def _write_labels(path: Path, run: Run) -> None:
+    names = range(len(run.labels)) if run.row_names is None else run.row_names
+    if len(names) != len(run.labels):
+        raise InputError(
+            f"There are {len(names)} row names for {len(run.labels)} rows. Give one "
+            "per row."
+        )
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("row", "cluster"))
+        table.writerows(zip(names, run.labels.tolist(), strict=True))
+
+
+def _meta(run: Run) -> dict[str, Any]:
+    sizes = np.unique(run.labels, return_counts=True)[1]
+    return {
+        "format": FORMAT,
+        "method": run.method,
+        "settings": plain(run.settings),
+        "data": plain(run.data),
+        "cluster_sizes": plain(np.sort(sizes)[::-1]),
+        "scores": plain(run.scores),
+        "timings": plain(run.timings),
+        **plain(run.extra),
+        "versions": versions(),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, this package and what its numbers rest on."""
+    found = {name: version(name) for name in _LIBRARIES}
+    return {"python": platform.python_version(), **found, "system": platform.platform()}
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it; long arrays by their shape, the rest by repr."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return number if np.isfinite(number) else repr(number)
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        return f"array {value.shape} of {value.dtype}"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(v) for v in value]
+    return repr(value) if not isinstance(value, os.PathLike) else os.fspath(value)

@@ -1,0 +1,1 @@
+"""k-means as passes over blocks."""

@@ -1,0 +1,71 @@
+"""Lloyd steps of k-means as matrix products, several searches side by side.
+
+For a device, where scikit-learn's k-means cannot go, and for searches so large
+that its bookkeeping does not pay.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.arrays.ops import Array, group_sums, namespace, row_norms, wide_sum
+
+Matrix = np.ndarray[Any, Any]
+
+LOOK_EVERY = 8
+
+
+class Found(NamedTuple):
+    """Centres (s, k, d) of s searches, labels (s, n) and sums of squares (s,)."""
+
+    centres: Array
+    labels: Array
+    inertia: Array
+
+
+def lloyd(rows: Array, centres: Array, most_steps: int) -> Found:
+    """Steps of every search until none changes a label, or `most_steps`.
+
+    Rows (n, d), or (s, n, d) where every search has its own; centres (s, k, d).
+    Whether labels change is looked at only now and then: on a device the answer
+    has to be waited for. An empty cluster keeps its centre.
+    """
+    xp = namespace(rows)
+    before = None
+    for step in range(most_steps + 1):
+        score = rows @ (-2.0 * xp.matrix_transpose(centres))
+        score += row_norms(centres)[:, None, :]
+        labels = xp.argmin(score, axis=2)
+        if step == most_steps:
+            break
+        if step % LOOK_EVERY == 0:
+            if before is not None and bool(xp.all(labels == before)):
+                break
+            before = labels
+        sums, counts = group_sums(rows, labels, centres.shape[1])
+        filled = counts[:, :, None] > 0
+        one = xp.ones_like(sums)
+        centres = xp.where(
+            filled, sums / xp.where(filled, counts[:, :, None], one), centres
+        )
+    cost = xp.min(score, axis=2) + row_norms(rows)
+    return Found(centres, labels, wide_sum(cost, axis=1))
+
+
+def sparse_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
+    """The steps of one search on sparse rows; only the centres are dense."""
+    n_rows, n_centres = rows.shape[0], len(centres)
+    centres = centres.copy()
+    for _ in range(n_steps):
+        score = rows @ np.ascontiguousarray(-2.0 * centres.T)
+        nearest = np.argmin(score + row_norms(centres), axis=1)
+        counts = np.bincount(nearest, minlength=n_centres)
+        share = (1.0 / counts[nearest]).astype(rows.dtype)
+        place = (nearest, np.arange(n_rows))
+        means = sp.csr_array((share, place), shape=(n_centres, n_rows)) @ rows
+        filled = np.flatnonzero(counts)
+        centres[filled] = means[filled].toarray()
+    return centres

@@ -1,0 +1,321 @@
+"""The order audit: would the result be the same without the order of the rows?
+
+A method that reads the order can reward a file for being sorted by class. Four
+runs tell: the rows as given, the same rows shuffled, white noise in the given
+order, and no features at all (the row index cut into equal pieces).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from manyview.errors import InputError, ManyviewWarning
+from manyview.metrics import ari, nmi
+from manyview.present.figures import new_figure, save
+from manyview.present.plot import COLOURS
+from manyview.present.table import Table
+from manyview.views.views import Views
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from manyview.base import MultiViewClusterer
+
+# A control without features that gets this share of the method's NMI condemns it.
+CONTROL_SHARE = 0.75
+# Agreement with the shuffled run, as a share of the agreement of two seeds.
+LOW_AGREEMENT, HIGH_AGREEMENT = 0.5, 0.9
+# Neighbours in a shuffled file that share a cluster, beyond chance.
+MANY_ALIKE, FEW_ALIKE = 0.25, 0.05
+MOST_NOISE_FEATURES = 256
+SMOOTHING, MIN_DURATION = "sequence", 20
+
+IN_WORDS = {
+    "strong": "depends strongly on",
+    "some": "depends somewhat on",
+    "almost none": "hardly depends on",
+}
+GIVEN = "as given"
+SEED = "as given, another seed"
+SHUFFLED = "rows shuffled"
+NOISE = "white noise in the given order"
+INDEX = "row index alone"
+FREE = "order-free S2MVTC"
+
+Labels = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class OrderAudit:
+    """What the audit found.
+
+    Attributes
+    ----------
+    sentence : str
+        The finding in plain words.
+    trustworthy : bool or None
+        Whether the result in the given order can be trusted; None without labels.
+    dependence : {"strong", "some", "almost none"}
+        How much the partition depends on the order of the rows.
+    table : Table
+        Every run: agreement with the run as given and, with labels, its scores.
+    labels : dict of str to array (n_samples,)
+        The partitions, in the order of the rows as given.
+    """
+
+    sentence: str
+    trustworthy: bool | None
+    dependence: str
+    table: Table
+    labels: dict[str, Labels]
+    scores: dict[str, dict[str, float]]
+    title: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def figure(self) -> Figure:
+        """Agreement and scores of the runs side by side."""
+        return _draw(self)
+
+    def plot(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the figure as PNG and SVG; their paths."""
+        return save(self.figure(), Path(path).with_suffix(""))
+
+
+def audit_order(
+    views: Any,
+    n_clusters: int,
+    labels: Any = None,
+    *,
+    estimator: MultiViewClusterer | None = None,
+    order: Any = None,
+    groups: Any = None,
+    random_state: int = 0,
+) -> OrderAudit:
+    """Find out how much of a partition comes from the order of the rows.
+
+    Parameters
+    ----------
+    views : Views, or list or dict of arrays (n_samples, n_features_v)
+    n_clusters : int
+    labels : array (n_samples,), optional
+        Known classes; default those of the views. They are only scored with.
+    estimator : estimator of this package, optional
+        What to audit; default S2MVTC smoothing along the rows (runs of twenty), beside
+        the order-free S2MVTC.
+    order, groups : array (n_samples,), optional
+        Key that orders the rows, and the recording of every row.
+    random_state : int
+        Seed of the runs and of the shuffle.
+
+    Returns
+    -------
+    OrderAudit
+        With labels, the result is untrustworthy when white noise in the given
+        order or the row index alone reaches 75 % of the method's NMI.
+
+    Examples
+    --------
+    >>> from manyview import audit_order
+    >>> from manyview.baselines import ConcatKMeans
+    >>> from manyview.datasets import make_views
+    >>> data = make_views(200, (5, 8), 3, random_state=0)
+    >>> audit_order(data, 3, estimator=ConcatKMeans()).dependence
+    'almost none'
+    """
+    given = Views.of(views)
+    known = given.labels if labels is None else np.asarray(labels)
+    if known is not None and len(known) != len(given):
+        raise InputError(
+            f"labels must have one entry per row ({len(given)}); got {len(known)}."
+        )
+    stand = _stand(len(given), order, groups)
+    fit = _Fit(estimator, n_clusters, random_state, _in_order(groups, stand))
+    found, alike = _partitions(given[stand], fit, free=estimator is None)
+    back = np.argsort(stand)
+    found = {run: x[back] for run, x in found.items()}
+    return _judge(fit, found, known, alike, given.origin or "the data")
+
+
+def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
+    """Row numbers as the sequence has them: recordings one after the other."""
+    if order is None and groups is None:
+        return np.arange(n_samples)
+    key = np.arange(n_samples) if order is None else np.asarray(order)
+    recording = np.zeros(n_samples) if groups is None else np.asarray(groups)
+    if key.shape != (n_samples,) or recording.shape != (n_samples,):
+        raise InputError(
+            f"order and groups must have one entry per row ({n_samples}); their "
+            f"shapes are {key.shape} and {recording.shape}."
+        )
+    return np.lexsort((key, recording))
+
+
+def _in_order(groups: Any, stand: Labels) -> Labels | None:
+    return None if groups is None else np.asarray(groups)[stand]
+
+
+class _Fit:
+    """Fits copies of one estimator; recordings belong to places, not to rows."""
+
+    def __init__(
+        self, estimator: Any, n_clusters: int, seed: int, groups: Labels | None
+    ) -> None:
+        from manyview.s2mvtc import S2MVTC
+
+        if estimator is None:
+            estimator = S2MVTC(smoothing=SMOOTHING, min_duration=MIN_DURATION)
+        self.estimator, self.n_clusters = estimator, n_clusters
+        self.seed, self.groups = seed, groups
+        self.name = type(estimator).__name__
+        tags = estimator.__sklearn_tags__().multiview
+        smoothing = str(estimator.get_params().get("smoothing"))
+        declared = bool(tags and tags.order_dependent)
+        self.reads_order = declared or "sequence" in smoothing
+
+    def __call__(self, views: Views, seed: int = 0) -> Labels:
+        model = clone(self.estimator)
+        model.set_params(n_clusters=self.n_clusters)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=self.seed + seed)
+        params = {} if self.groups is None else {"groups": self.groups}
+        with warnings.catch_warnings():
+            # The audit itself says what the warnings about order would.
+            warnings.simplefilter("ignore", ManyviewWarning)
+            return np.asarray(model.fit(views, **params).labels_)
+
+
+def _partitions(
+    views: Views, fit: _Fit, *, free: bool
+) -> tuple[dict[str, Labels], float]:
+    """Labels of every run, for the rows as they stand; ties of shuffled neighbours."""
+    rng = np.random.default_rng([fit.seed, 2])
+    n_samples = len(views)
+    shuffle = rng.permutation(n_samples)
+    noise = [
+        rng.standard_normal((n_samples, min(d, MOST_NOISE_FEATURES)), dtype=np.float32)
+        for d in views.n_features
+    ]
+    mixed = np.empty(n_samples, dtype=np.intp)
+    mixed[shuffle] = unordered = fit(views[shuffle])
+    found = {
+        GIVEN: fit(views),
+        SEED: fit(views, 1),
+        SHUFFLED: mixed,
+        NOISE: fit(Views(noise)),
+        INDEX: np.arange(n_samples) * fit.n_clusters // n_samples,
+    }
+    if free:
+        from manyview.s2mvtc import S2MVTC
+
+        found[FREE] = _Fit(S2MVTC(), fit.n_clusters, fit.seed, None)(views)
+    return found, alike_beyond_chance(unordered)
+
+
+def alike_beyond_chance(labels: Labels) -> float:
+    """How much more often neighbours share a cluster than rows drawn at random.
+
+    0 by chance, 1 when all neighbours do. In a shuffled file nothing but the method
+    can tie neighbours.
+    """
+    n_samples = len(labels)
+    counts = np.bincount(labels).astype(float)
+    chance = float((counts * (counts - 1)).sum()) / (n_samples * (n_samples - 1))
+    alike = float((labels[1:] == labels[:-1]).mean())
+    return (alike - chance) / max(1.0 - chance, 1e-9)
+
+
+def _judge(
+    fit: _Fit, found: dict[str, Labels], known: Any, alike: float, where: str
+) -> OrderAudit:
+    """Agreements, scores and the sentence."""
+    agree = {run: ari(found[GIVEN], x) for run, x in found.items()}
+    scores = {run: {"ARI with the run as given": a} for run, a in agree.items()}
+    if known is not None:
+        for run, x in found.items():
+            scores[run] |= {"NMI": nmi(known, x), "ARI": ari(known, x)}
+    share = agree[SHUFFLED] / max(agree[SEED], 1e-9)
+    # What chance alone does to the ties of neighbours (two standard errors).
+    by_chance = 2.0 / np.sqrt(len(found[GIVEN]))
+    dependence = _dependence(share, alike - by_chance)
+    free = dependence == "almost none" and not fit.reads_order
+    trustworthy, reason = _trust(free, scores, known is not None)
+    name = fit.name
+    sentence = (
+        f"{name} {IN_WORDS[dependence]} the row order of {where} (the shuffled run "
+        f"agrees with ARI {agree[SHUFFLED]:.2f}, another seed with {agree[SEED]:.2f}; "
+        f"shuffled neighbours share a cluster {alike:.0%} beyond chance). {reason}"
+    )
+    table = Table(
+        name="order-audit",
+        caption=f"Order audit of {name} on {where}",
+        columns=["run", *scores[GIVEN]],
+    )
+    for run, values in scores.items():
+        table.add(run, *(f"{v:z.3f}" for v in values.values()))
+    title = (
+        f"Order audit of {name}, {where} in the given order ({len(found[GIVEN]):,} "
+        f"rows, seed {fit.seed})\n{reason}"
+    )
+    return OrderAudit(sentence, trustworthy, dependence, table, found, scores, title)
+
+
+def _dependence(share: float, alike: float) -> str:
+    if share < LOW_AGREEMENT or alike > MANY_ALIKE:
+        return "strong"
+    if share < HIGH_AGREEMENT or alike > FEW_ALIKE:
+        return "some"
+    return "almost none"
+
+
+def _trust(
+    free: bool, scores: dict[str, dict[str, float]], known: bool
+) -> tuple[bool | None, str]:
+    """Can the result in the given order be trusted, and why."""
+    if free:
+        return (True if known else None), "The order of the rows cannot have made it."
+    if not known:
+        return None, (
+            "Trust it only if the order itself is real (time, frames, scan lines); "
+            "known labels would tell more."
+        )
+    own = scores[GIVEN]["NMI"]
+    control = max((NOISE, INDEX), key=lambda run: scores[run]["NMI"])
+    best = scores[control]["NMI"]
+    seen = f"{control} reaches NMI {best:.2f} without features, the method {own:.2f}"
+    if best >= CONTROL_SHARE * own:
+        return False, f"It cannot be trusted: {seen}."
+    return True, f"It can be trusted: {seen}."
+
+
+def _draw(audit: OrderAudit) -> Figure:
+    """One group of bars per run, every bar with its figure."""
+    runs = list(audit.scores)
+    names = list(audit.scores[GIVEN])
+    figure = new_figure(9, 1.6 + 0.75 * len(runs), audit.title)
+    axis = figure.subplots()
+    height = 0.8 / len(names)
+    for j, name in enumerate(names):
+        values = [audit.scores[run][name] for run in runs]
+        places = [i + j * height for i in range(len(runs))]
+        label = name if name.startswith("ARI with") else f"{name} with known classes"
+        hatch = ("", "//", "..")[j % 3]
+        bars = axis.barh(
+            places, values, height * 0.92, color=COLOURS[j], hatch=hatch,
+            edgecolor="white", label=label,
+        )  # fmt: skip
+        axis.bar_label(bars, fmt="%.2f", padding=3, fontsize=9)
+    axis.set_yticks([i + 0.4 - height / 2 for i in range(len(runs))], runs)
+    axis.invert_yaxis()
+    axis.set(xlim=(min(0.0, axis.get_xlim()[0]), 1.12), xlabel="score")
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    return figure

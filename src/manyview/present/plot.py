@@ -1,0 +1,219 @@
+"""Figures, drawn by matplotlib (extra ``plot``), readable without colour vision.
+
+Every group has a colour and a marker of its own and its name written on it. A
+title says which data, in which row order, with which seed and setting.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from manyview.errors import DependencyError, InputError
+from manyview.files.atomic import whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Matrix = np.ndarray[Any, Any]
+
+# M. Okabe and K. Ito, Color Universal Design (2008), with yellow darkened, or it
+# would vanish on white, and two colours more for ten groups.
+COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
+    "#D55E00", "#C7B700", "#000000", "#882255", "#999999",
+)  # fmt: skip
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+MOST_POINTS = 10_000
+MOST_NAMES = 40
+INSTALL = "pip install 'manyview[plot]'"
+
+
+class Map(NamedTuple):
+    """A flat picture of an embedding.
+
+    `points` (n_shown, 2) are the places of the rows `rows`; `how` names the way.
+    """
+
+    points: Matrix
+    rows: Matrix
+    how: str
+
+
+def is_available() -> bool:
+    """Is matplotlib installed?"""
+    return find_spec("matplotlib") is not None
+
+
+def flatten(embedding: Matrix, *, method: str = "auto", random_state: int = 0) -> Map:
+    """Lay an embedding out in the plane.
+
+    Parameters
+    ----------
+    embedding : array (n_samples, n_components)
+    method : {"auto", "tsne", "pca"}
+        t-SNE by openTSNE where it is installed ("auto"), else the two leading
+        principal components.
+    random_state : int
+        Seed of the drawn rows and of t-SNE.
+
+    Returns
+    -------
+    Map
+        Of at most 10,000 rows, drawn at random where there are more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview.plot import flatten
+    >>> flatten(np.eye(6), method="pca").points.shape
+    (6, 2)
+    """
+    if method not in ("auto", "tsne", "pca"):
+        raise InputError(f"method={method!r} is unknown; choose auto, tsne or pca.")
+    rows = np.arange(len(embedding))
+    if len(rows) > MOST_POINTS:
+        rng = np.random.default_rng(random_state)
+        rows = np.sort(rng.choice(len(rows), MOST_POINTS, replace=False))
+    shown = np.asarray(embedding[rows], dtype=np.float64)
+    # t-SNE needs three neighbours per unit of perplexity; below that it says nothing.
+    if method == "pca" or (method == "auto" and not _can_tsne(len(rows))):
+        return Map(_principal(shown), rows, "principal components")
+    return Map(_tsne(shown, random_state), rows, "t-SNE")
+
+
+def _can_tsne(n_rows: int) -> bool:
+    return n_rows >= 50 and find_spec("openTSNE") is not None
+
+
+def _principal(rows: Matrix) -> Matrix:
+    away = rows - rows.mean(axis=0)
+    left, spread, _ = np.linalg.svd(away, full_matrices=False)
+    out = np.zeros((len(rows), 2))
+    lead = (left * spread)[:, :2]
+    out[:, : lead.shape[1]] = lead
+    return out
+
+
+def _tsne(rows: Matrix, random_state: int) -> Matrix:
+    try:
+        from openTSNE import TSNE
+    except ImportError as error:
+        raise DependencyError(
+            f"t-SNE needs openTSNE, which is not installed. Install it: {INSTALL}."
+        ) from error
+    perplexity = min(30.0, (len(rows) - 1) / 3)
+    tsne = TSNE(perplexity=perplexity, initialization="pca", random_state=random_state)
+    return np.asarray(tsne.fit(rows))
+
+
+def draw_embedding(
+    flat: Map,
+    groupings: Mapping[str, Any],
+    *,
+    title: str,
+) -> Figure:
+    """The same map once per grouping, side by side.
+
+    Parameters
+    ----------
+    flat : Map
+        From `flatten`.
+    groupings : mapping of panel title to array (n_samples,)
+        For instance the clusters found and the classes known.
+    title : str
+        What is shown: data, order, seed, setting.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Save it with ``figure.savefig``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview.plot import draw_embedding, flatten
+    >>> flat = flatten(np.eye(6), method="pca")
+    >>> groups = {"Clusters": [0, 0, 0, 1, 1, 1]}
+    >>> figure = draw_embedding(flat, groups, title="Six rows")
+    >>> len(figure.axes)
+    1
+    """
+    figure = _figure(6.0 * len(groupings), 6.6)
+    axes = figure.subplots(1, len(groupings), squeeze=False)[0]
+    for axis, (name, groups) in zip(axes, groupings.items(), strict=True):
+        _draw_groups(axis, flat.points, np.asarray(groups)[flat.rows])
+        axis.set_title(name, fontsize=12)
+    figure.suptitle(title, fontsize=12)
+    figure.supxlabel(_caption(flat, len(next(iter(groupings.values())))), fontsize=9)
+    return figure
+
+
+def _caption(flat: Map, n_samples: int) -> str:
+    part = "" if len(flat.rows) == n_samples else f" drawn from {n_samples:,}"
+    return f"{len(flat.rows):,} rows{part}, laid out by {flat.how}; axes have no unit"
+
+
+def _figure(width: float, height: float) -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise DependencyError(
+            f"Figures need matplotlib, which is not installed. Install it: {INSTALL}."
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _draw_groups(axis: Axes, points: Matrix, groups: Matrix) -> None:
+    """One scatter per group, its name at its middle."""
+    names = np.unique(groups)
+    size = float(np.clip(20_000 / len(points), 2, 30))
+    for i, name in enumerate(names):
+        own = points[groups == name]
+        colour, marker = COLOURS[i % len(COLOURS)], _marker(i)
+        axis.scatter(
+            own[:, 0], own[:, 1], s=size, c=colour, marker=marker,
+            linewidths=0, alpha=0.7,
+        )  # fmt: skip
+        if len(names) <= MOST_NAMES:
+            _write_name(axis, _heart(own), str(name))
+    axis.set(xticks=[], yticks=[], aspect="equal")
+
+
+def _heart(points: Matrix) -> Matrix:
+    """The point of a group that is nearest to its median."""
+    away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+    return np.asarray(points[away.argmin()])
+
+
+def _marker(i: int) -> str:
+    """Moves on by one more after each round of colours, so that 80 groups differ."""
+    return MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
+
+
+def _write_name(axis: Axes, place: Matrix, name: str) -> None:
+    from matplotlib.patheffects import withStroke
+
+    axis.annotate(
+        name,
+        (float(place[0]), float(place[1])),
+        ha="center",
+        va="center",
+        fontsize=12,
+        fontweight="bold",
+        parse_math=False,
+        path_effects=[withStroke(linewidth=3, foreground="white")],
+    )
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure at print resolution; the ending (.png, .svg) is the format."""
+    target = Path(path)
+    with whole_file(target) as part:
+        figure.savefig(part, dpi=150, format=target.suffix.lstrip(".") or None)

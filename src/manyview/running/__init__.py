@@ -1,0 +1,1 @@
+"""Progress, callbacks and interrupts of a running fit."""

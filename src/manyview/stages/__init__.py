@@ -1,0 +1,1 @@
+"""The stages of a fit, from drawn rows to the rounds."""

@@ -1,0 +1,327 @@
+"""The multi-view anchor graph and its low frequencies: smoothness without order.
+
+Every row is tied to its few nearest anchors in each *piece* of the graph: a
+view seen through one draw of anchors, at one of a few resolutions. The weights
+fall linearly to the first anchor left out, w_j ∝ d²_(k+1) − d²_j, and sum to 1
+(Z, sparse). With column sums Λ and H = [√w_p Z_p Λ_p^(−1/2)]_p, the leading
+left singular vectors of H are the smoothest vectors on the graph of rows, whose
+edge weights are H Hᵀ. Only the Gram HᵀH of at most a few thousand anchors is
+ever formed; F = H V Σ⁻¹ holds for new rows as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manyview.arrays.eigen import NO_SIZE, leading, leading_values
+from manyview.arrays.ops import (
+    Array,
+    eigh,
+    has_float64,
+    index_sum,
+    like,
+    namespace,
+    smallest,
+    sparse_gram,
+    tall_product,
+    to_host,
+    weighted_rows,
+    wide,
+)
+from manyview.engine.contract import Engine, Result, State
+from manyview.kmeans.passes import KMEANS_SAMPLE
+from manyview.stages.anchors import anchors_of_views, squared_distances
+from manyview.stages.sampling import SAMPLED, SAMPLED_ROWS, Draw
+from manyview.stages.scaling import Scaling, apply_scaling, cast, inverse, seen
+from manyview.views.views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+MOST_DRAWS = 6
+ROWS_PER_TIE = 3
+MOST_LEVELS = 3
+COARSER = 4
+ANCHORS_PER_CLUSTER = 2
+LEAST_ANCHORS = 12
+FINENESS = 0.25
+VECTORS = 2
+SAMPLE_PER_ANCHOR = 10
+LEAST_GAP = 1e-3
+TIES = ("columns", "weights")
+
+
+class Piece(NamedTuple):
+    """A view seen from one set of anchors."""
+
+    view: int
+    anchors: Array
+
+
+class Graph(NamedTuple):
+    """All pieces, and how many anchors a row is tied to in each.
+
+    With `exact` distances are float64: differences of near ones lose the last
+    digits of float32, which hang on where a row stands, and clusters followed.
+    """
+
+    scalings: tuple[Scaling, ...]
+    pieces: tuple[Piece, ...]
+    n_neighbors: int
+    exact: bool
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of anchors of every piece."""
+        return [len(p.anchors) for p in self.pieces]
+
+
+class Spectrum(NamedTuple):
+    """Leading frequencies: F = Z @ table, with singular values of H."""
+
+    graph: Graph
+    table: Matrix
+    values: Matrix
+    weights: Matrix
+
+
+class Basis(NamedTuple):
+    """What the rows' F is made of, their ties and a table, and how wide it is kept."""
+
+    graph: Graph
+    table: Array
+    single: bool
+
+
+def neighbour_step(block: Block, state: State, small: Graph) -> Result:
+    """Z of the rows that the Gram is taken from; kept where these are all rows."""
+    sampled = state.get(SAMPLED)
+    if sampled is None:
+        found = ties(block, small)
+        return Result(state=dict(zip(TIES, found, strict=True)), note=found)
+    rows = namespace(sampled).nonzero(sampled)[0]
+    views = tuple(x[rows] for x in block.views)
+    return Result(
+        note=ties(Block(block.start, views, block.present[to_host(rows)]), small)
+    )
+
+
+def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
+    """Columns and weights (n_rows, pieces · k) of every row's nearest anchors."""
+    block = seen(block, graph.scalings)
+    pairs = zip(block.views, graph.scalings, strict=True)
+    rows = [apply_scaling(x, s) for x, s in pairs]
+    if graph.exact:
+        rows = [wide(x) for x in rows]
+    columns, weights = [], []
+    offset = 0
+    for piece, size in zip(graph.pieces, graph.sizes, strict=True):
+        d = squared_distances(rows[piece.view], piece.anchors)
+        there = block.there(piece.view)
+        index, w = linear_weights(d, min(graph.n_neighbors, max(size - 1, 1)))
+        xp = namespace(w)
+        columns.append(xp.astype(index, xp.int32) + offset)
+        weights.append(w if there is None else w * cast(there[:, None], w))
+        offset += size
+    w = xp.concat(weights, axis=1)
+    # A row that lacks a view gives that view's share to the others.
+    total = xp.sum(w, axis=1, keepdims=True)
+    w *= len(graph.pieces) / xp.where(total > 0, total, xp.ones_like(total))
+    return xp.concat(columns, axis=1), w
+
+
+def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
+    """The k nearest columns of every row, weights falling linearly to the next one."""
+    xp = namespace(d)
+    values, index = smallest(d, min(k + 1, d.shape[1]))
+    if d.shape[1] <= k:
+        return index, xp.full_like(values, 1.0 / d.shape[1])
+    w = values[:, k : k + 1] - values[:, :k]
+    total = xp.sum(w, axis=1, keepdims=True)
+    tied = total <= 1e-6 * values[:, k : k + 1]
+    even = xp.full_like(w, 1.0 / k)
+    return index[:, :k], xp.where(tied, even, w / xp.where(tied, 1.0, total))
+
+
+def basis_step(block: Block, state: State, small: Basis) -> Result:
+    """F of a block, from its ties or its views, and the Gram of F."""
+    columns, weights = (
+        (state[name] for name in TIES) if TIES[0] in state else ties(block, small.graph)
+    )
+    F = weighted_rows(columns, weights, cast(small.table, weights))
+    if small.single:
+        xp = namespace(F)
+        F = xp.astype(F, xp.float32)
+    return Result(state={"F": F}, stats={"identity": tall_product(F, F)})
+
+
+def frequency_weights(values: Matrix, n_clusters: int) -> Matrix:
+    """exp(−λ_j/λ_(C+1)) with λ = 1 − σ²: how much of every frequency to keep.
+
+    Measured by the first frequency that C clusters do not need, the weights are
+    the same for coarse and for fine anchors, whose σ fall at different rates.
+    """
+    rough = np.maximum(1.0 - values**2, 0.0)
+    unit = max(float(rough[min(n_clusters, len(rough) - 1)]), LEAST_GAP)
+    return np.asarray(np.exp(-rough / unit))
+
+
+def turn_step(block: Block, state: State, small: Array) -> Result:
+    """F in other combinations of its columns."""
+    return Result(state={"F": state["F"] @ cast(small, state["F"])})
+
+
+def build_graph(
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    *,
+    n_samples: int,
+    n_clusters: int,
+    n_anchors: int,
+    n_neighbors: int,
+    seed: int,
+) -> Graph:
+    """Anchors of every view at a few resolutions, `n_anchors` at most in all.
+
+    On small data several draws side by side, since the variance of the anchors
+    is the largest loss there.
+    """
+    share = max(n_anchors // len(scalings), 1)
+    sizes = resolutions(n_samples, n_clusters, share)
+    n_draws = int(np.clip(share // sum(sizes), 1, MOST_DRAWS))
+    prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
+    exact = n_samples <= SAMPLED_ROWS and has_float64(prepared[0])
+    if exact:
+        prepared = [wide(x) for x in prepared]
+    pieces = []
+    for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
+        # The same seed for every view: a view's place must not matter.
+        found = [anchors_of_views(prepared, size, int(draw_seed)) for size in sizes]
+        for v in range(len(prepared)):
+            pieces += [Piece(v, own[v]) for own in found]
+    return Graph(scalings, tuple(pieces), n_neighbors, exact)
+
+
+def resolutions(n_samples: int, n_clusters: int, share: int) -> list[int]:
+    """Numbers of anchors of one view and draw, `share` in all, finest first.
+
+    Fine anchors follow the shape of clusters that touch, coarse ones hold
+    together a cluster that falls into pieces. Each set has a quarter of the
+    anchors of the one before, and none fewer than two per cluster.
+    """
+    most = max(n_samples // ROWS_PER_TIE, min(n_samples, 10))
+    least = max(ANCHORS_PER_CLUSTER * n_clusters, LEAST_ANCHORS)
+    for n_levels in range(MOST_LEVELS, 0, -1):
+        steps = [COARSER**level for level in range(n_levels)]
+        finest = max(min(int(share / sum(1 / s for s in steps)), most), 1)
+        if finest // steps[-1] >= least:
+            break
+    return [finest // s for s in steps]
+
+
+def piece_shares(graph: Graph) -> Matrix:
+    """What every piece counts for in its view: finer ones somewhat more."""
+    views = np.array([p.view for p in graph.pieces])
+    shares = np.asarray(graph.sizes, dtype=np.float64) ** FINENESS
+    return np.asarray(shares / np.bincount(views, weights=shares)[views])
+
+
+def fit_graph(
+    engine: Engine,
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    *,
+    n_clusters: int,
+    n_anchors: int,
+    n_neighbors: int,
+    seed: int,
+) -> Spectrum:
+    """Build the graph, find its low frequencies and give every row its F."""
+    made = build_graph(
+        drawn,
+        scalings,
+        n_samples=engine.n_samples,
+        n_clusters=n_clusters,
+        n_anchors=n_anchors,
+        n_neighbors=n_neighbors,
+        seed=seed,
+    )
+    return put_basis(engine, fit_spectrum(engine, made, n_clusters))
+
+
+def sample_size(n_anchors: int, n_views: int) -> int:
+    """Rows to draw for the anchors of every view and for k-means starts."""
+    return max(SAMPLE_PER_ANCHOR * n_anchors // n_views, KMEANS_SAMPLE)
+
+
+def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
+    """One pass for Z; from its Gram the weights of the views and F's table."""
+    _, notes = engine.run(neighbour_step, graph, title="Anchor graph")
+    xp = namespace(notes[0][1])
+    columns, weights = (xp.concat(parts) for parts in zip(*notes, strict=True))
+    owner = np.repeat([p.view for p in graph.pieces], graph.sizes)
+    share = np.repeat(piece_shares(graph), graph.sizes)
+    gram, root = scaled_gram(columns, weights, share)
+    gaps = []
+    for v in range(len(graph.scalings)):
+        own = like(np.flatnonzero(owner == v), gram)
+        gaps.append(cluster_gap(gram[own][:, own], n_clusters))
+    worth = np.maximum(gaps, LEAST_GAP)
+    worth = worth / worth.sum()
+    column = like(np.sqrt(worth[owner]), gram)
+    gram *= column[:, None]
+    gram *= column[None, :]
+    values, vectors = leading(gram, VECTORS * n_clusters)
+    values = np.sqrt(values)
+    table = (root * column)[:, None] * vectors / like(values, vectors)
+    return Spectrum(graph, table, values, worth)
+
+
+def scaled_gram(columns: Array, weights: Array, share: Matrix) -> tuple[Array, Array]:
+    """HᵀH from the rows of Z, and the square roots of share/Λ that make H of Z."""
+    xp = namespace(weights)
+    size = len(share)
+    each = xp.reshape(wide(weights), (-1, 1))
+    degree = index_sum(each, xp.reshape(columns, (-1,)), size)[:, 0]
+    root = like(np.sqrt(inverse(to_host(degree)) * share), degree)
+    gram = sparse_gram(columns, weights, size)
+    gram *= root[:, None]
+    gram *= root[None, :]
+    return gram, root
+
+
+def cluster_gap(gram: Array, n_clusters: int) -> float:
+    """How far the C leading frequencies lie below the next one, in 0 … 1.
+
+    ρ = 1 − mean_{j ≤ C} (1 − σ_j²) / (1 − σ²_{C+1}): 1 for C separate pieces.
+    """
+    values = leading_values(gram, n_clusters + 1)
+    gaps = np.ones(n_clusters + 1)
+    gaps[: values.size] = np.maximum(1.0 - values, 0.0)
+    return float(1.0 - gaps[:-1].mean() / max(float(gaps[-1]), NO_SIZE))
+
+
+def put_basis(engine: Engine, spectrum: Spectrum) -> Spectrum:
+    """Give every row its F, orthonormal over all rows; returns the final table.
+
+    Where the Gram came from a sample of the rows, F is only nearly orthonormal:
+    one more pass turns it by the inverse root of its own small Gram.
+    """
+    sampled = engine.n_samples > SAMPLED_ROWS
+    identity = spread_basis(engine, spectrum, views=sampled)
+    for name in TIES:
+        engine.drop(name)
+    if not sampled:
+        return spectrum
+    values, vectors = eigh(identity)
+    turn = (vectors / values**0.5) @ vectors.T
+    engine.run(turn_step, turn, title="Basis", views=False)
+    return spectrum._replace(table=spectrum.table @ turn)
+
+
+def spread_basis(engine: Engine, spectrum: Spectrum, *, views: bool = True) -> Array:
+    """F of every row from its ties or its views; returns the Gram of F."""
+    small = Basis(spectrum.graph, spectrum.table, engine.dtype == np.float32)
+    total, _ = engine.run(basis_step, small, title="Basis", views=views)
+    return total["identity"]

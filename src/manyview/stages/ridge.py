@@ -1,0 +1,197 @@
+"""Ridge fit of an embedding on anchor features, eq. (11–12), from small matrices.
+
+U = (PhiᵀPhi + lam I)⁻¹ PhiᵀB with centred features Phi. Blocks only ever hold
+plain features; their mean is taken out of the small matrices. Grams are summed
+and factored in float64: in float32 they lose positive definiteness well before
+a million rows, unless a centre is taken off first (`quick_centre`). Where most
+directions are shrunk away, the features are replaced by their leading orthonormal
+combinations Psi = Phi E S^(−1/2), and Phi U = Psi diag(s/(s+lam)) PsiᵀB.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import is_numpy_array, is_torch_array
+
+from manyview.arrays import ops as _xp
+from manyview.arrays.ops import Array, namespace
+
+FLOOR = 1e-14
+PANELS = 4
+# Of the ridge weight: no more than float32 features bring into their Gram anyway.
+MOST_ROUNDING = 0.02
+
+
+class Ridge(NamedTuple):
+    """The factored Gram of one view's centred features.
+
+    Attributes
+    ----------
+    reduce : array (m, rank) or None
+        Turns Phi into Psi; None when Phi itself is kept.
+    factor : array (m, m) or (rank,)
+        The inverse of the Gram plus lam, or the shrinkages s/(s+lam).
+    mean : array (m,) or (rank,)
+        Mean of the kept features (0 for Psi, which is centred as it is made).
+    gram : array (m, m)
+        The centred Gram.
+    """
+
+    reduce: Array | None
+    factor: Array
+    mean: Array
+    gram: Array
+
+
+def block_gram(phi: Array, *, exact: bool = True) -> tuple[Array, Array]:
+    """Lower triangle of PhiᵀPhi, and Phi's column sums, in float64.
+
+    What stands above the triangle means nothing. Without `exact` a block of float32
+    rows is multiplied in float32: enough where the ridge weight is a share of the
+    Gram itself, or rows are about a centre.
+    """
+    # NumPy sees that both factors are one array, halves the work and lets other
+    # threads run meanwhile; scipy's own syrk holds the interpreter's lock.
+    if is_numpy_array(phi) and phi.dtype == np.float32 and not exact:
+        ones = np.ones(len(phi), np.float32)
+        return phi.T @ phi, (ones @ phi).astype(np.float64)
+    wide = _xp.wide(phi)
+    # A product: adding up columns in float64 takes a device three times as long.
+    sums = namespace(wide).ones_like(wide[:, 0]) @ wide
+    if not is_torch_array(wide):
+        return wide.T @ wide, sums
+    size = wide.shape[1]
+    gram = wide.new_zeros((size, size))
+    step = -(-size // PANELS)
+    for first in range(0, size, step):
+        panel = slice(first, first + step)
+        gram[first:, panel] = wide[:, first:].T @ wide[:, panel]
+    return gram, sums
+
+
+def quick_centre(some: Array, lam: float, n_samples: int) -> Array | None:
+    """What to take off the features so that their Gram may be float32, or None.
+
+    Most of a feature is its mean, and so is most of the rounding: without it the
+    errors are a thousandth. `some` rows show how large they are against `lam`.
+    """
+    if not is_numpy_array(some) or some.dtype != np.float32:
+        return None
+    centre = some.mean(axis=0, dtype=np.float64).astype(np.float32)
+    if lam == np.inf or _rounding(some - centre, n_samples) <= MOST_ROUNDING * lam:
+        return centre
+    return None
+
+
+def _rounding(some: Array, n_samples: int) -> float:
+    """Norm of the error of a float32 Gram of many such rows.
+
+    Errors of blocks are independent: they grow with the root of the number of rows.
+    A symmetric matrix of independent errors has the norm 2 √m times their size.
+    """
+    error = block_gram(some)[0] - block_gram(some, exact=False)[0]
+    blocks = n_samples / max(len(some), 1)
+    size = float(np.linalg.norm(error)) / math.sqrt(max(len(error), 1))
+    return 2.0 * size * math.sqrt(blocks)
+
+
+def centred_gram(total: Array, sums: Array, count: float) -> Array:
+    """Gram of the centred features from the lower triangle of the plain one."""
+    return _xp.mirrored(total) - sums[:, None] * (sums / max(count, 1.0))[None, :]
+
+
+def factor_gram(
+    gram: Array, mean: Array, lam: float, rank_tol: float, *, reduces: bool = True
+) -> Ridge:
+    """Choose between Psi (few directions matter) and Phi with its full factor.
+
+    A direction of eigenvalue s may go only where its shrinkage s/(s+lam) is
+    below `rank_tol`, or s is rounding: a cut relative to the largest s alone
+    changes the labels. More than half of the directions left: keep Phi. Without
+    `reduces` Phi is kept as well, with the factor of the directions that remain.
+    On a device all remain: to find the directions takes longer than they save.
+    """
+    if rank_tol > 0 and is_numpy_array(gram):
+        if 2 * _kept(np.linalg.eigvalsh(gram), lam, rank_tol).sum() <= len(gram):
+            return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
+    return reweighed(Ridge(None, gram, mean, gram), lam)
+
+
+def _kept(values: Array, lam: float, rank_tol: float) -> Array:
+    """Which directions matter, from their (ascending) eigenvalues."""
+    return (values > FLOOR * values[-1]) & (values >= rank_tol * (values + lam))
+
+
+def _reduced_ridge(
+    gram: Array, mean: Array, lam: float, rank_tol: float, reduces: bool
+) -> Ridge:
+    """The few directions that matter, in Psi or (without `reduces`) in the factor."""
+    values, vectors = _xp.eigh(gram)
+    keep = _kept(values, lam, rank_tol)
+    s = values[keep]
+    reduce = vectors[:, keep] / s**0.5
+    if not reduces:
+        return Ridge(None, (reduce * (s / (s + lam))) @ reduce.T, mean, gram)
+    return Ridge(reduce, s / (s + lam), np.zeros_like(s), gram)
+
+
+def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
+    """(gram + lam I)⁻¹, or None where that is not safely positive definite."""
+    if lam <= FLOOR * float(gram.diagonal().sum()):
+        return None
+    return _xp.inverse_by_cholesky(_xp.plus_diagonal(gram, lam))
+
+
+def _inverse_by_eigenvectors(gram: Array, lam: float) -> Array:
+    """(gram + lam I)⁻¹ on the directions that are more than rounding."""
+    xp = namespace(gram)
+    values, vectors = _xp.eigh(gram)
+    real = values > FLOOR * values[-1]
+    one = xp.ones_like(values)
+    shrunk = xp.where(real, one / xp.where(real, values + lam, one), 0.0 * one)
+    return (vectors * shrunk) @ vectors.T
+
+
+def reweighed(ridge: Ridge, lam: float) -> Ridge:
+    """The same kept features with another ridge weight."""
+    if ridge.reduce is None:
+        factor = _inverse_by_cholesky(ridge.gram, lam)
+        if factor is None:
+            factor = _inverse_by_eigenvectors(ridge.gram, lam)
+        return ridge._replace(factor=factor)
+    # The columns of `reduce` are eigenvectors divided by the root of their value.
+    s = 1.0 / (ridge.reduce**2).sum(axis=0)
+    return ridge._replace(factor=s / (s + lam))
+
+
+def reduced(phi: Array, mean: Array, reduce: Array) -> Array:
+    """Psi of a block: the centred features in orthonormal directions."""
+    return phi @ reduce - mean @ reduce
+
+
+def solve(ridge: Ridge, products: Array) -> Array:
+    """Coefficients of the kept features: U, or diag(s/(s+lam)) P."""
+    if ridge.reduce is None:
+        return ridge.factor @ products
+    return ridge.factor[:, None] * products
+
+
+def centred_products(ridge: Ridge, products: Array, sums: Array) -> Array:
+    """PhiᵀB of centred features from the plain products and the sum of B's rows."""
+    return products - ridge.mean[:, None] * sums[None, :]
+
+
+def express(ridge: Ridge, weights: Array) -> Array:
+    """Weights of the centred features in terms of the kept ones."""
+    if ridge.reduce is None:
+        return weights
+    return ridge.reduce.T @ (ridge.gram @ weights)
+
+
+def start_products(ridge: Ridge, weights: Array) -> Array:
+    """Products of the kept features with B = Phi W (or Psi W), without a pass."""
+    # The columns of Psi are orthonormal, so their Gram is the identity.
+    return ridge.gram @ weights if ridge.reduce is None else weights

@@ -1,0 +1,415 @@
+"""The rounds of S²MVTC, eq. (11–17), as passes over row blocks.
+
+The next B_v of a row needs only that row's features, F and B_bar and two small
+matrices per view, P_v = PhiᵀB_v and C_v = FᵀB_v, which the same pass sums for
+the round after. Neither B_v nor Y_v is kept. Symbols: see `s2mvtc`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manyview.arrays.ops import (
+    Array,
+    namespace,
+    row_norms,
+    tall_product,
+    tall_sum,
+    to_host,
+    wide,
+    wide_sum,
+)
+from manyview.engine.checkpoint import NO_CHECKPOINT, Checkpoint
+from manyview.engine.contract import Engine, Result, State
+from manyview.kmeans.passes import pick, z_score
+from manyview.running import progress
+from manyview.stages import ridge
+from manyview.stages import sequence as smoothing
+from manyview.stages.kernels import (
+    Features,
+    block_features,
+    count_rows,
+    keep_features,
+    masked,
+)
+from manyview.stages.ridge_weight import Target
+from manyview.stages.scaling import cast, seen
+from manyview.views.views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+
+class Start(NamedTuple):
+    """The start of the rounds, B_v = Phi_v W_v, per view; offsets take out means.
+
+    With `signs` all views start from the same B_bar, whose columns are the signs
+    of every Phi_v W_v side by side: weak directions then say as much as strong
+    ones, and no column of one view meets an unrelated one of another.
+    """
+
+    features: Features
+    weights: tuple[Matrix, ...]
+    offsets: tuple[Matrix, ...]
+    signs: bool = False
+
+
+class Round(NamedTuple):
+    """What one round broadcasts, per view.
+
+    `fits` are the coefficients of the features (U_v; in round 1 also the
+    unfiltered start), `offsets` take out the features' mean, `smooth` are
+    a · C_v, `filtered` is the weight a of a Y_v kept in the state, `by_length`
+    lets the rows of B_v enter B_bar at their length, `keep` asks for B_v itself.
+    `sums` says for whom to add up: "next" for the round after, "last" for the
+    objective alone, which needs no PhiᵀB_v, "nobody" for new rows.
+    """
+
+    features: Features
+    fits: tuple[Matrix, ...]
+    offsets: tuple[Matrix, ...]
+    smooth: tuple[Matrix, ...] | None
+    filtered: float
+    beta: float
+    worth: tuple[float, ...]
+    centre: bool
+    by_length: bool
+    keep: bool
+    trace: Matrix | None
+    sums: str = "next"
+
+
+class Weights(NamedTuple):
+    """Weights of the objective's terms.
+
+    `beta` of the consensus, `growth` per round of the smoothing weight a, which
+    starts at `smooth`, `worth` of every view (1 each in the paper); `centre` says
+    whether rows are z-scored or only brought to one length. With `by_length` a
+    row of B_v counts in B_bar as much as it is long before that: the fit of a row
+    that the view says little of is short.
+    """
+
+    beta: float
+    growth: float
+    smooth: float
+    centre: bool
+    worth: tuple[float, ...]
+    by_length: bool = False
+
+
+class History(NamedTuple):
+    """What the rounds leave behind: smalls to replay, objective, traced rows."""
+
+    rounds: list[Round]
+    objective: list[float]
+    trace: list[dict[str, Matrix]]
+
+
+class Finished(NamedTuple):
+    """A checkpoint of the rounds: what was found, and what the next one needs."""
+
+    rounds: list[Round]
+    objective: list[float]
+    trace: list[dict[str, Matrix]]
+    products: list[Matrix]
+    smooth: tuple[Matrix, ...] | None
+
+
+class GraphStart(NamedTuple):
+    """The start from the graph: rows of F, its columns scaled."""
+
+    features: Features
+    scale: Matrix
+    centre: bool
+
+
+class First(NamedTuple):
+    """What the first round needs: P_v, C_v if F is there, W_v if it is not.
+
+    With neither, every B_v starts from B_bar.
+    """
+
+    features: Features
+    products: list[Matrix]
+    smooth: tuple[Matrix, ...] | None
+    weights: tuple[Matrix, ...] | None
+
+
+def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
+    """B_v = B_bar = the graph's own smooth vectors; the first P_v and C_v."""
+    kept: dict[str, Array] = {}
+    stats: dict[str, Array] = {}
+    F = state["F"]
+    block = seen(block, small.features.scalings)
+    kept["B_bar"] = z_score(F * cast(small.scale, F), small.centre)
+    for v in range(block.present.shape[1]):
+        phi = block_features(block, state, small.features, v)
+        keep_features(kept, phi, small.features, v)
+        B = masked(kept["B_bar"], block.there(v))
+        # In float64: the ridge fit of the first round blows up the rounding of sums
+        # over rows, and shuffled rows would end in other clusters.
+        stats[f"P{v}"] = tall_product(wide(phi), wide(B))
+        stats[f"sum{v}"] = wide_sum(B, axis=0)
+        stats[f"square{v}"] = wide_sum(row_norms(B))
+        stats[f"rows{v}"] = count_rows(block.there(v), len(block))
+        stats[f"C{v}"] = tall_product(F, B)
+    return Result(state=kept, stats=stats)
+
+
+def start_step(block: Block, state: State, small: Start) -> Result:
+    """The first B_bar: the views' first embeddings' mean, or their signs."""
+    kept: dict[str, Array] = {}
+    phis, firsts = [], []
+    block = seen(block, small.features.scalings)
+    for v in range(block.present.shape[1]):
+        phi = block_features(block, state, small.features, v)
+        keep_features(kept, phi, small.features, v)
+        first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
+        firsts.append(masked(first, block.there(v)))
+        phis.append(phi)
+    if small.signs:
+        xp = namespace(phis[0])
+        kept["B_bar"] = z_score(xp.sign(xp.concat(firsts, axis=1)), centre=False)
+        return Result(state=kept, stats=_shared_products(block, kept["B_bar"], phis))
+    total = sum(firsts[1:], start=firsts[0])
+    ones = (1.0,) * block.present.shape[1]
+    kept["B_bar"] = total / view_counts(block, total, ones)
+    return Result(state=kept)
+
+
+def _shared_products(block: Block, B_bar: Array, phis: list[Array]) -> dict[str, Array]:
+    """P_v and column sums where every B_v is B_bar."""
+    stats: dict[str, Array] = {}
+    for v, phi in enumerate(phis):
+        B = masked(B_bar, block.there(v))
+        stats[f"P{v}"] = tall_product(phi, B)
+        stats[f"sum{v}"] = wide_sum(B, axis=0)
+    return stats
+
+
+def round_step(block: Block, state: State, small: Round) -> Result:
+    """One round of a block: new B_bar; the next P_v and C_v."""
+    B_bar, F = state["B_bar"], state.get("F")
+    xp = namespace(B_bar)
+    kept: dict[str, Array] = {}
+    stats: dict[str, Array] = {}
+    total = xp.zeros_like(B_bar)
+    agreed = small.beta * B_bar if small.beta else None
+    heard = xp.zeros_like(B_bar) if small.by_length else total
+    block = seen(block, small.features.scalings)
+    for v in range(block.present.shape[1]):
+        phi = block_features(block, state, small.features, v)
+        B = phi @ cast(small.fits[v], phi)
+        B -= cast(small.offsets[v], B)
+        fit = xp.asarray(B, copy=True) if small.sums == "last" else None
+        if agreed is not None:
+            B += agreed
+        if small.smooth is not None:
+            B += state.get("F_out", F) @ cast(small.smooth[v], B)
+        if small.filtered:
+            B += small.filtered * state[f"Y{v}"]
+        there = block.there(v)
+        if small.by_length:
+            heard += small.worth[v] * masked(B, there)
+        B = masked(z_score(B, small.centre), there)
+        total += small.worth[v] * B
+        if small.sums == "next":
+            stats[f"P{v}"] = tall_product(phi, B)
+            stats[f"sum{v}"] = tall_sum(B)
+        elif fit is not None:
+            stats[f"met{v}"] = wide_sum(xp.vecdot(fit, B))
+        if small.sums != "nobody":
+            stats[f"square{v}"] = wide_sum(row_norms(B))
+            if F is not None:
+                stats[f"C{v}"] = tall_product(F, B)
+        if small.keep or small.trace is not None:
+            kept[f"B{v}"] = B
+    counts = view_counts(block, total, small.worth)
+    kept["B_bar"] = fresh = z_score(heard / counts, small.centre)
+    if small.sums != "nobody":
+        stats["apart"] = wide_sum(fresh * (counts * fresh - 2.0 * total))
+    note = None if small.trace is None else _traced(block, kept, small.trace)
+    return Result(
+        state=kept if small.keep else {"B_bar": fresh}, stats=stats, note=note
+    )
+
+
+def view_counts(block: Block, model: Array, worth: tuple[float, ...]) -> Array:
+    """Total weight of the views that every row has, as a column."""
+    present = to_host(block.present)
+    # One number serves all rows where none lacks a view: no column to move about.
+    shares = present[:1] if block.complete else present
+    return cast((shares @ np.asarray(worth, dtype=np.float64))[:, None], model)
+
+
+def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
+    """This block's share of the traced rows (sorted row numbers)."""
+    low, high = np.searchsorted(rows, [block.start, block.start + len(block)])
+    inside = rows[low:high] - block.start
+    return {name: to_host(values)[inside] for name, values in kept.items()}
+
+
+def start_from_graph(
+    engine: Engine, start: GraphStart, ridges: tuple[ridge.Ridge, ...]
+) -> tuple[First, list[Target]]:
+    """One pass: the first B_bar from F, and what the first round needs of it.
+
+    Also what the views are to fit, for the ridge weights to be chosen by.
+    """
+    total, _ = engine.run(graph_start_step, start, title="Start")
+    smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
+    products = _next_products(ridges, total)
+    targets = [_target(total, p, v) for v, p in enumerate(products)]
+    return First(start.features, products, smooth, None), targets
+
+
+def _target(total: dict[str, Any], products: Matrix, v: int) -> Target:
+    """B about its mean, as view v sees it."""
+    n_rows, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
+    about = float(total[f"square{v}"]) - float((sums * sums).sum()) / max(n_rows, 1.0)
+    return Target(products, about, n_rows)
+
+
+def start_from_directions(
+    engine: Engine, start: Start, ridges: tuple[ridge.Ridge, ...]
+) -> First:
+    """One pass: the first B_bar; the authors' first round smooths with B_v itself."""
+    total, _ = engine.run(start_step, start, title="Start")
+    if start.signs:
+        return First(start.features, _next_products(ridges, total), None, None)
+    pairs = zip(ridges, start.weights, strict=True)
+    products = [ridge.start_products(r, w) for r, w in pairs]
+    return First(start.features, products, None, start.weights)
+
+
+def run_rounds(
+    engine: Engine,
+    first: First,
+    ridges: tuple[ridge.Ridge, ...],
+    weights: Weights,
+    *,
+    max_iter: int,
+    sequence: smoothing.Sequence | None,
+    trace: Matrix | None,
+    saved: Checkpoint = NO_CHECKPOINT,
+) -> History:
+    """All rounds, or those a checkpoint has not seen, one pass each."""
+    begun = saved.load("rounds") or Finished([], [], [], first.products, first.smooth)
+    history, products, smooth = History(*begun[:3]), begun.products, begun.smooth
+    saved.put_rows("rounds", engine)
+    for t in range(len(history.rounds), max_iter):
+        a = weights.smooth * weights.growth**t
+        fits = [ridge.solve(r, p) for r, p in zip(ridges, products, strict=True)]
+        used = tuple(fits)
+        if t == 0 and first.weights is not None:
+            used = tuple(u + a * w for u, w in zip(fits, first.weights, strict=True))
+        # The first Y_v is the unfiltered start, which may be B_bar itself.
+        from_shared = t == 0 and smooth is None and first.weights is None
+        # A start within the fits hides what the objective has to know of them.
+        is_last = t == max_iter - 1 and (t > 0 or first.weights is None)
+        small = Round(
+            features=first.features,
+            fits=used,
+            offsets=tuple(r.mean @ u for r, u in zip(ridges, used, strict=True)),
+            smooth=None if smooth is None or not a else tuple(a * c for c in smooth),
+            filtered=a if sequence is not None and t > 0 else 0.0,
+            beta=weights.beta + (a if from_shared else 0.0),
+            worth=weights.worth,
+            centre=weights.centre,
+            by_length=weights.by_length,
+            keep=sequence is not None,
+            trace=trace,
+            sums="last" if is_last else "next",
+        )
+        total, notes = engine.run(round_step, small, title=f"Round {t + 1}")
+        old, products = products, [] if is_last else _next_products(ridges, total)
+        met = _met(total, fits, products)
+        energy = [_smooth(engine, total, sequence, v) for v in range(len(ridges))]
+        if "C0" in total:
+            smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
+        history.rounds.append(small)
+        history.objective.append(objective(total, fits, old, met, energy, a, weights))
+        if trace is not None:
+            history.trace.append(
+                _gather_trace(engine, notes, smooth, trace, sequence is not None)
+            )
+        fields = ["B_bar"]
+        if sequence is not None:
+            fields += [f"Y{v}" for v in range(len(ridges))]
+        done = Finished(*history, products, smooth)
+        saved.save("rounds", done, number=t + 1, engine=engine, fields=fields)
+        if progress.stop_is_asked():
+            break
+    return history
+
+
+def _met(
+    total: dict[str, Any], fits: list[Matrix], products: list[Matrix]
+) -> list[float]:
+    """⟨Phi U, B⟩ of every view: from PhiᵀB, or as the last round sums it."""
+    if products:
+        return [float((u * p).sum()) for u, p in zip(fits, products, strict=True)]
+    return [float(total[f"met{v}"]) for v in range(len(fits))]
+
+
+def _next_products(
+    ridges: tuple[ridge.Ridge, ...], total: dict[str, Any]
+) -> list[Matrix]:
+    """P_v of the centred features from a pass's sums."""
+    return [
+        ridge.centred_products(r, total[f"P{v}"], total[f"sum{v}"])
+        for v, r in enumerate(ridges)
+    ]
+
+
+def _smooth(
+    engine: Engine, total: dict[str, Any], sequence: smoothing.Sequence | None, v: int
+) -> float:
+    """‖Y_v‖²; where F is too wide to keep, filter B_v and put Y_v in its place."""
+    if sequence is not None:
+        Y = smoothing.low_pass(to_host(engine.read(f"B{v}")), sequence)
+        engine.put(f"Y{v}", Y)
+        return float(np.sum(Y * Y, dtype=np.float64))
+    return float((total[f"C{v}"] ** 2).sum()) if f"C{v}" in total else 0.0
+
+
+def objective(
+    total: dict[str, Any],
+    fits: list[Matrix],
+    old: list[Matrix],
+    met: list[float],
+    smooth: list[float],
+    a: float,
+    weights: Weights,
+) -> float:
+    """The objective at the end of a round, from small matrices alone.
+
+    ‖B − Phi U‖² + lam ‖U‖² = ‖B‖² − 2⟨Phi U, B⟩ + ⟨U, PhiᵀB_old⟩, since U solves
+    (PhiᵀPhi + lam I) U = PhiᵀB_old; `met` holds ⟨Phi U, B⟩. For a projection
+    ‖B − Y‖² = ‖B‖² − ‖Y‖².
+    """
+    value = weights.beta * float(total["apart"])
+    for v, worth in enumerate(weights.worth):
+        square = float(total[f"square{v}"])
+        fit = square - 2.0 * met[v] + float((fits[v] * old[v]).sum())
+        value += worth * (fit + weights.beta * square + a * (square - smooth[v]))
+    return 0.5 * value
+
+
+def _gather_trace(
+    engine: Engine,
+    notes: list[dict[str, Matrix]],
+    smooth: tuple[Matrix, ...] | None,
+    rows: Matrix,
+    filtered: bool,
+) -> dict[str, Matrix]:
+    """B_v, Y_v and B_bar of the traced rows after this round."""
+    names = notes[0]
+    out = {name: np.concatenate([n[name] for n in notes]) for name in names}
+    for v in range(len(names) - 1):
+        if filtered:
+            out[f"Y{v}"] = to_host(pick(engine, f"Y{v}", rows))
+        elif smooth is not None:
+            out[f"Y{v}"] = to_host(pick(engine, "F", rows)) @ to_host(smooth[v])
+    return out

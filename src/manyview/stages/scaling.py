@@ -1,0 +1,292 @@
+"""Per-view preparation, chosen from the data's own shares, never its magnitudes.
+
+One pass gathers the column moments; the choice and the block-wise
+transformation are pure functions. Multiplying a view by a constant changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import is_torch_array
+
+from manyview.arrays.ops import (
+    Array,
+    has_float64,
+    like,
+    namespace,
+    to_host,
+    wide,
+    wide_sum,
+)
+from manyview.baselines.parts.standardise import unit_rows
+from manyview.engine.contract import Engine, Result, State
+from manyview.views.views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+SCALINGS = ("auto", "standard", "global", "cosine", "unit", "root", None)
+
+MOSTLY = 0.5
+EVEN = 1e-3
+UNCORRELATED = 0.1
+LEAST_SPREAD = 1e-4
+RULE_ROWS = 2000
+RULE_FEATURES = 600
+
+
+class Moments(NamedTuple):
+    """Column moments of one view over the rows that have it."""
+
+    n_rows: float
+    mean: Matrix
+    std: Matrix
+    sparse: bool
+
+    @property
+    def inverse_std(self) -> Array:
+        """1/std, and 0 for constant columns, which then carry nothing."""
+        return inverse(self.std)
+
+
+class Scaling(NamedTuple):
+    """x ↦ (√x − shift) · scale, then to unit length; each part if asked for.
+
+    With `gaps` rows of zeros count as rows that lack the view.
+    """
+
+    kind: str
+    root: bool = False
+    shift: Matrix | None = None
+    scale: Matrix | None = None
+    unit: bool = False
+    gaps: bool = False
+
+
+def inverse(values: Array) -> Array:
+    """1/values where positive, 0 elsewhere."""
+    values = values if is_torch_array(values) else np.asarray(values)
+    xp = namespace(values)
+    one = xp.ones_like(values)
+    return xp.where(values > 0, one / xp.where(values > 0, values, one), 0.0 * one)
+
+
+class Tally(NamedTuple):
+    """What one block tells of one view."""
+
+    n_rows: float
+    mean: Matrix
+    squares: Matrix
+    sparse: bool
+
+
+def measure(engine: Engine) -> tuple[Moments, ...]:
+    """Column moments of every view, in one pass."""
+    _, notes = engine.run(survey_step, title="Surveying the views")
+    return tuple(_moments(parts) for parts in zip(*notes, strict=True))
+
+
+def survey_step(block: Block, state: State, small: None) -> Result:
+    """Count, column means and squared deviations of this block's rows, per view."""
+    return Result(note=tuple(_survey(block, v) for v in range(len(block.views))))
+
+
+def _survey(block: Block, v: int) -> Tally:
+    x, there = block.views[v], to_host(block.present[:, v])
+    count = float(np.count_nonzero(there))
+    if sp.issparse(x):
+        exact = x.astype(np.float64)
+        mean = np.asarray(exact.sum(axis=0)).ravel() / max(count, 1.0)
+        squares = np.asarray(exact.multiply(exact).sum(axis=0)).ravel()
+        squares = np.maximum(squares - count * mean**2, 0.0)
+        return Tally(count, mean, squares, True)
+    mean = wide_sum(x, axis=0) / max(count, 1.0)
+    quick = _quick_squares(x, mean, count)
+    if quick is not None:
+        return Tally(count, to_host(mean), quick, False)
+    # In float64: rounding about the block's own mean would hang on its rows.
+    away = wide(x, copy=True)
+    away -= mean
+    if count < len(block):
+        away = away * like(there[:, None], away)
+    away *= away
+    squares = to_host(namespace(away).sum(away, axis=0))
+    return Tally(count, to_host(mean), squares, False)
+
+
+def _quick_squares(x: Array, mean: Array, count: float) -> Matrix | None:
+    """Squared deviations of a tensor's columns from sums of squares in float64.
+
+    A device reads the rows once for that, instead of writing them out in float64.
+    None where a mean so large that it would cost the digits asks for the long way.
+    """
+    if not is_torch_array(x) or not has_float64(x):
+        return None
+    xp = namespace(x)
+    plain = xp.linalg.vector_norm(x, axis=0, dtype=xp.float64) ** 2
+    squares = plain - count * mean**2
+    if bool(xp.any(squares < LEAST_SPREAD * plain)):
+        return None
+    return to_host(squares)
+
+
+def _moments(parts: tuple[Tally, ...]) -> Moments:
+    """Blocks merged by the pairwise update of means and squared deviations."""
+    count, mean, squares = parts[0].n_rows, parts[0].mean, parts[0].squares
+    for part in parts[1:]:
+        both = max(count + part.n_rows, 1.0)
+        gap = part.mean - mean
+        squares = squares + part.squares + gap**2 * (count * part.n_rows / both)
+        mean = mean + gap * (part.n_rows / both)
+        count += part.n_rows
+    std = np.sqrt(squares / max(count - 1.0, 1.0))
+    # Rounding of a constant column must not pass for spread.
+    std = np.where(std > 1e-7 * np.abs(mean), std, 0.0)
+    return Moments(count, mean, std, parts[0].sparse)
+
+
+def make_scaling(moments: Moments, kind: str | None) -> Scaling:
+    """The named transformation of one view.
+
+    ``"standard"`` centres every feature and divides it by its standard
+    deviation, ``"global"`` divides the whole view by one number; ``"cosine"``
+    centres the features and brings every row to length 1, ``"unit"`` does so
+    without centring, ``"root"`` takes square roots first; ``None`` only centres,
+    which no distance sees.
+    """
+    if kind in ("unit", "root"):
+        return Scaling(kind, root=kind == "root", unit=True)
+    mean = None if moments.sparse else moments.mean
+    if kind == "standard":
+        return Scaling(kind, shift=mean, scale=moments.inverse_std)
+    if kind in ("global", "cosine"):
+        size = np.sqrt(np.mean(moments.std**2))
+        scale = np.full(moments.std.size, inverse(size))
+        return Scaling(kind, shift=mean, scale=scale, unit=kind == "cosine")
+    return Scaling("none", shift=mean)
+
+
+def suggest(moments: Moments, rows: Array, n_clusters: int) -> str:
+    """What kind of features these are, from shares that no rescaling changes.
+
+    Counts (no negative and mostly zero entries) and histograms (rows of equal
+    sum) are compared by angle, after a square root that tames large counts.
+    More uncorrelated features than clusters are principal components, whose
+    small directions are mostly noise and must not be blown up: they are left
+    small and rows compared by angle. The rest is standardised.
+    """
+    if not _some_negative(rows) and (_zero_share(rows) > MOSTLY or _even_rows(rows)):
+        return "root"
+    if moments.sparse:
+        return "unit"
+    if moments.mean.size > n_clusters and correlation_level(rows) < UNCORRELATED:
+        return "cosine"
+    return "standard"
+
+
+def _some_negative(rows: Array) -> bool:
+    return bool(((rows.data if sp.issparse(rows) else rows) < 0).any())
+
+
+def _zero_share(rows: Array) -> float:
+    full = rows.count_nonzero() if sp.issparse(rows) else (rows != 0).sum()
+    n_entries: int = math.prod(rows.shape)
+    return 1.0 - float(full) / max(n_entries, 1)
+
+
+def _even_rows(rows: Array) -> bool:
+    """Do all rows sum to nearly the same?"""
+    sums = to_host(rows.sum(axis=1)).astype(np.float64).ravel()
+    return bool(sums.std() < EVEN * sums.mean())
+
+
+def correlation_level(rows: Array) -> float:
+    """Root mean square correlation between features, its sampling noise removed."""
+    x = wide(rows[:RULE_ROWS])
+    if x.shape[1] > RULE_FEATURES:
+        some = np.linspace(0, x.shape[1] - 1, RULE_FEATURES).astype(int)
+        x = x[:, like(some, x)]
+    x = x - namespace(x).mean(x, axis=0)
+    length = (x * x).sum(axis=0) ** 0.5
+    x = x[:, length > 0] / length[length > 0]
+    n_rows, n_features = x.shape
+    if n_features < 2 or n_rows < 3:
+        return 1.0
+    square = float(((x.T @ x) ** 2).sum()) - n_features
+    mean_square = square / (n_features * (n_features - 1))
+    return float(np.sqrt(max(mean_square - 1.0 / n_rows, 0.0)))
+
+
+def apply_scaling(x: Array, scaling: Scaling) -> Array:
+    """One block of one view, prepared; sparse stays sparse."""
+    if scaling.root:
+        x = _signed_root(x)
+    if scaling.shift is not None:
+        x = x - cast(scaling.shift, x)
+    if scaling.scale is not None:
+        if sp.issparse(x):
+            x = _scale_csr(x, scaling.scale)
+        elif scaling.shift is None:
+            x = x * cast(scaling.scale, x)
+        else:
+            x *= cast(scaling.scale, x)
+    return unit_rows(x) if scaling.unit else x
+
+
+def mark_gaps(scaling: Scaling, rows: Array, n_clusters: int) -> Scaling:
+    """Does the view, compared by angle, have rows of zeros among the drawn ones?
+
+    Such a row has no angle: left in, all of them would be one and the same point,
+    and look like a cluster (an empty text beside an image). A view with next to
+    no other rows stays as it is.
+    """
+    if not scaling.unit or scaling.shift is not None:
+        return scaling
+    filled = int(np.count_nonzero(_filled(rows)))
+    return scaling._replace(gaps=n_clusters <= filled < rows.shape[0])
+
+
+def seen(block: Block, scalings: tuple[Scaling, ...]) -> Block:
+    """The block without the views in which a row holds nothing but zeros.
+
+    A row of zeros in every view it has keeps them all.
+    """
+    if not any(s.gaps for s in scalings):
+        return block
+    given = to_host(block.present)
+    present = given.copy()
+    for v, scaling in enumerate(scalings):
+        if scaling.gaps:
+            present[:, v] &= _filled(block.views[v])
+    there = present.any(axis=1, keepdims=True)
+    return Block(block.start, block.views, np.where(there, present, given))
+
+
+def _filled(x: Array) -> Matrix:
+    """Which rows hold anything but zeros, on the host."""
+    if sp.issparse(x):
+        return np.asarray((x != 0).sum(axis=1)).ravel() > 0
+    return np.asarray(to_host(namespace(x).any(x != 0, axis=1)))
+
+
+def _signed_root(x: Array) -> Array:
+    if sp.issparse(x):
+        root = np.sign(x.data) * np.sqrt(np.abs(x.data))
+        return sp.csr_array((root, x.indices, x.indptr), shape=x.shape)
+    xp = namespace(x)
+    return xp.sign(x) * xp.sqrt(xp.abs(x))
+
+
+def _scale_csr(x: Any, scale: Matrix) -> Any:
+    data = x.data * scale[x.indices].astype(x.dtype)
+    return sp.csr_array((data, x.indices, x.indptr), shape=x.shape)
+
+
+def cast(small: Any, model: Array) -> Array:
+    """A small float64 array on the device and in the dtype of `model`."""
+    array = like(small, model)
+    return namespace(array).astype(array, model.dtype)

@@ -1,0 +1,239 @@
+"""Low-pass along an order of the rows: the paper's eq. (15), and its local forms.
+
+Y keeps the slow part of an embedding. As published (`fourier_basis`) the order
+is the row index, one periodic sequence. Where the order is real (time stamps,
+frames, scan lines) every recording is filtered by itself and does not wrap
+around (`cosine_basis`), and the cut-off follows from the shortest duration
+worth keeping. Few frequencies: an orthonormal basis F and Y = F FᵀB, which
+streams. Many: a discrete cosine transform of the gathered rows.
+
+The order-free counterpart, the low frequencies of an anchor graph, is in
+`graph`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.fft
+from array_api_compat import is_torch_array
+
+from manyview.arrays.ops import Array, like, namespace, to_host, wide
+from manyview.engine.contract import Engine, Result, State
+from manyview.errors import InputError, InputTypeError, OrderWarning
+from manyview.stages.scaling import cast
+from manyview.views.parsing import check_per_row
+from manyview.views.views import Block
+
+Matrix = np.ndarray[Any, Any]
+MOST_BASIS_VECTORS = 512
+IRREGULAR = 0.5
+
+
+class Sequence(NamedTuple):
+    """An order of the rows: where each row stands, and how much is kept.
+
+    Attributes
+    ----------
+    group : array (n,)
+        Recording of every row, 0 … n_groups − 1.
+    position : array (n,)
+        Place of every row within its recording.
+    rows : array (n,)
+        All rows in order, recording by recording.
+    lengths : array (n_groups,)
+        Rows of every recording.
+    n_low : array (n_groups,)
+        Kept frequencies of every recording.
+    periodic : bool
+        Is the last row next to the first, as in the paper's DFT?
+    """
+
+    group: Matrix
+    position: Matrix
+    rows: Matrix
+    lengths: Matrix
+    n_low: Matrix
+    periodic: bool
+
+    @property
+    def n_vectors(self) -> int:
+        """Number of basis vectors of all recordings together."""
+        return int(np.minimum(2 * self.n_low - 1, self.lengths).sum())
+
+
+def make_sequence(
+    n_samples: int,
+    *,
+    order: Any = None,
+    groups: Any = None,
+    n_low: int,
+    min_duration: float | None,
+    periodic: bool,
+) -> Sequence:
+    """Rows as they stand, or by `order`, within `groups`; checked."""
+    key = _check_key(order, n_samples, "order")
+    names = _check_key(groups, n_samples, "groups")
+    group = (
+        np.zeros(n_samples, np.intp)
+        if names is None
+        else np.unique(names, return_inverse=True)[1].ravel()
+    )
+    lengths = np.bincount(group)
+    rows = position = np.arange(n_samples)
+    if key is not None or names is not None:
+        rows = np.lexsort((group,) if key is None else (key, group))
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        position = np.empty(n_samples, np.intp)
+        position[rows] = np.arange(n_samples) - starts[group[rows]]
+    if min_duration is None:
+        cut = np.full(lengths.size, n_low)
+        if lengths.size == 1:
+            check_n_low(n_low, n_samples)
+    else:
+        duration = _duration_in_rows(min_duration, key, group, rows)
+        cut = np.array([math.ceil(n / duration) for n in lengths])
+    cut = np.clip(cut, 1, lengths // 2 + 1)
+    return Sequence(group, position, rows, lengths, cut, periodic)
+
+
+def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
+    values: Matrix | None = check_per_row(key, n_samples, name)
+    if values is None:
+        return None
+    if values.dtype.kind in "fmM" and not np.isfinite(values).all():
+        raise InputError(f"{name} holds NaN or infinity. Give every row a value.")
+    try:
+        np.sort(values)
+    except TypeError as error:
+        raise InputTypeError(
+            f"{name} holds values that have no order: {error}. Give numbers, dates or "
+            "text, all of one kind."
+        ) from error
+    return values
+
+
+def _duration_in_rows(
+    duration: float, key: Matrix | None, group: Matrix, rows: Matrix
+) -> float:
+    """`min_duration` in rows: as given, or in units of the order key."""
+    if key is None:
+        return max(float(duration), 1.0)
+    if key.dtype.kind not in "biufmM":
+        raise InputTypeError(
+            f"min_duration={duration:g} is counted in units of order, which holds "
+            f"{key.dtype} and no numbers or dates. Give the time of every row, or no "
+            "order to count in rows."
+        )
+    same = group[rows][1:] == group[rows][:-1]
+    steps = np.diff(key[rows]).astype(np.float64)[same]
+    steps = steps[steps > 0]
+    if not steps.size:
+        return max(float(duration), 1.0)
+    spacing = float(np.median(steps))
+    if np.mean(np.abs(steps - spacing) > 0.5 * spacing) > IRREGULAR:
+        warnings.warn(
+            "The order key is irregular: most steps differ from their median "
+            f"({spacing:g}) by more than half. min_duration is turned into rows by "
+            "that median; resample the recording if that is wrong.",
+            OrderWarning,
+            stacklevel=4,
+        )
+    return max(float(duration) / spacing, 1.0)
+
+
+def check_n_low(n_low: int, n_rows: int) -> None:
+    """A sequence of n rows must have the frequencies that are to be kept."""
+    most = n_rows // 2 + 1
+    if not 1 <= n_low <= most:
+        raise InputError(
+            f"n_low={n_low} frequencies cannot be kept in a sequence of {n_rows} "
+            f"rows. Choose 1 <= n_low <= {most}."
+        )
+
+
+def put_basis(engine: Engine, sequence: Sequence) -> None:
+    """Give every row its F, in one pass that reads no views."""
+    nothing = np.empty(0)
+    small = sequence._replace(group=nothing, position=nothing, rows=nothing)
+    engine.put("group", sequence.group)
+    engine.put("position", sequence.position)
+    engine.run(basis_step, small, title="Basis", views=False)
+    engine.drop("group")
+    engine.drop("position")
+
+
+def put_filtered(engine: Engine, sequence: Sequence) -> None:
+    """F_out: the low-pass of a graph's F along the sequence, computed once."""
+    F = to_host(engine.read("F"))
+    engine.put("F_out", low_pass(F, sequence))
+
+
+def basis_step(block: Block, state: State, small: Sequence) -> Result:
+    """F of a block: every recording has its own columns, zero elsewhere."""
+    group, position = state["group"], state["position"]
+    widths = np.minimum(2 * small.n_low - 1, small.lengths)
+    ends = np.cumsum(widths)
+    make = fourier_basis if small.periodic else cosine_basis
+    places = wide(like(position, state["B_bar"]))
+    if len(widths) == 1:
+        F = make(places, int(small.lengths[0]), int(small.n_low[0]))
+        return Result(state={"F": cast(F, state["B_bar"])})
+    F = like(np.zeros((group.size, int(ends[-1]))), places)
+    for g in np.unique(group):
+        mine = like(np.flatnonzero(group == g), places)
+        part = make(places[mine], int(small.lengths[g]), int(small.n_low[g]))
+        first = ends[g] - widths[g]
+        F[mine, first : first + part.shape[1]] = part
+    return Result(state={"F": cast(F, state["B_bar"])})
+
+
+def fourier_basis(positions: Array, n_rows: int, n_low: int) -> Array:
+    """Real DFT vectors of frequencies 0 … n_low − 1 at the given positions.
+
+    The span of the DFT bins that TLFA keeps (bins 1 … L and their mirrors), so
+    F FᵀB is the paper's low-pass; periodic: the last row is next to the first.
+    """
+    at = positions if is_torch_array(positions) else np.asarray(positions, np.float64)
+    xp = namespace(at)
+    frequency = like(np.arange(1, n_low) * (2 * np.pi / n_rows), at)
+    angle = at[:, None] * frequency[None, :]
+    root = math.sqrt(2.0)
+    parts = [xp.ones_like(at[:, None]), root * xp.cos(angle), root * xp.sin(angle)]
+    if n_low > 1 and 2 * (n_low - 1) == n_rows:
+        # The Nyquist frequency has one vector (±1), not two.
+        parts[1][:, -1] /= root
+        parts[2] = parts[2][:, :-1]
+    return xp.concat(parts, axis=1) / math.sqrt(n_rows)
+
+
+def cosine_basis(positions: Array, n_rows: int, n_low: int) -> Array:
+    """Cosines up to the same frequency, without wrapping the end to the start."""
+    at = positions if is_torch_array(positions) else np.asarray(positions, np.float64)
+    order = like(np.arange(min(2 * n_low - 1, n_rows)) * (np.pi / n_rows), at)
+    waves = namespace(at).cos((at[:, None] + 0.5) * order[None, :])
+    waves[:, 1:] *= math.sqrt(2.0)
+    return waves / math.sqrt(n_rows)
+
+
+def low_pass(values: Matrix, sequence: Sequence) -> Matrix:
+    """F Fᵀ values by a fast transform per recording, for any number of vectors."""
+    out = np.empty_like(values)
+    edges = np.concatenate([[0], np.cumsum(sequence.lengths)])
+    for g, n_low in enumerate(sequence.n_low):
+        rows = sequence.rows[edges[g] : edges[g + 1]]
+        out[rows] = _low_pass_one(values[rows], int(n_low), sequence.periodic)
+    return out
+
+
+def _low_pass_one(rows: Matrix, n_low: int, periodic: bool) -> Matrix:
+    if periodic:
+        spectrum = scipy.fft.rfft(rows, axis=0)
+        spectrum[n_low:] = 0
+        return np.asarray(scipy.fft.irfft(spectrum, n=len(rows), axis=0))
+    waves = scipy.fft.dct(rows, axis=0, norm="ortho")
+    waves[2 * n_low - 1 :] = 0
+    return np.asarray(scipy.fft.idct(waves, axis=0, norm="ortho"))

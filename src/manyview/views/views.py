@@ -1,0 +1,421 @@
+"""`Views`: named views of the same rows, and the blocks passes are made of.
+
+Nothing is copied that need not be: arrays, memory maps, HDF5 and Zarr arrays
+and sparse matrices are kept as given and turned into floating point block by
+block. Rows are samples everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import device, is_torch_array
+
+from manyview.arrays.ops import Array, like, namespace, to_host
+from manyview.errors import FileError, InputError, RowError
+from manyview.views.file_watch import require_unchanged, watch
+from manyview.views.parsing import (
+    check_feature_names,
+    check_names,
+    check_per_row,
+    check_present,
+    check_rows_agree,
+    is_lazy,
+    parse_view,
+    split_input,
+)
+
+Rows = slice | np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows of all views; read-only.
+
+    Attributes
+    ----------
+    start : int
+        Row number of the first row.
+    views : tuple of arrays (n_rows, n_features_v)
+        Floating point, finite; rows that lack a view are zero there. Sparse
+        views stay CSR.
+    present : array (n_rows, n_views) of bool
+        Which views each row has.
+    """
+
+    start: int
+    views: tuple[Array, ...]
+    present: Array
+
+    def __len__(self) -> int:
+        return int(self.present.shape[0])
+
+    @cached_property
+    def complete(self) -> bool:
+        """Does every row have every view?"""
+        return bool(to_host(self.present).all())
+
+    def there(self, v: int) -> np.ndarray[Any, Any] | None:
+        """Which rows have view v, on the host; None for all."""
+        return None if self.complete else to_host(self.present)[:, v]
+
+
+class Views:
+    """Several feature sets (views) of the same rows.
+
+    Parameters
+    ----------
+    views : list, tuple or dict of 2-D array-likes, or one 2-D array-like
+        Arrays, DataFrames (pandas, polars, …), scipy sparse matrices, memory
+        maps, ``h5py.Dataset``, Zarr arrays or torch tensors, samples on rows.
+    names : sequence of str, optional
+        One name per view; default the dict's keys or ``view0, view1, …``.
+    feature_names : sequence of sequences of str, optional
+        Default the DataFrame's columns, or None for a view without names.
+    present : array (n_samples, n_views) of bool, optional
+        Which views each row has. Rows of NaN count as missing too.
+    labels : array (n_samples,), optional
+        Known classes, carried along for scoring only.
+    row_names : sequence (n_samples,), optional
+        Default the first DataFrame's index.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import Views
+    >>> views = Views({"image": np.zeros((5, 3)), "text": np.ones((5, 2))})
+    >>> len(views), views.names, views.shape
+    (5, ('image', 'text'), (5, 5))
+    >>> views[:2].shape
+    (2, 5)
+    """
+
+    def __init__(
+        self,
+        views: Any,
+        *,
+        names: Sequence[str] | None = None,
+        feature_names: Sequence[Sequence[str] | None] | None = None,
+        present: Any = None,
+        labels: Any = None,
+        row_names: Any = None,
+    ) -> None:
+        items, own_names = split_input(views)
+        self.names = check_names(names if names is not None else own_names, items)
+        parsed = [
+            parse_view(item, n) for item, n in zip(items, self.names, strict=True)
+        ]
+        self.arrays: tuple[Any, ...] = tuple(p.array for p in parsed)
+        self.feature_names: tuple[tuple[str, ...] | None, ...] = (
+            check_feature_names(feature_names, self.n_features)
+            if feature_names is not None
+            else tuple(p.columns for p in parsed)
+        )
+        n_samples = check_rows_agree(self.arrays, self.names)
+        index = next((p.index for p in parsed if p.index is not None), None)
+        given = row_names if row_names is not None else index
+        self.row_names = check_per_row(given, n_samples, "row_names")
+        self.labels = check_per_row(labels, n_samples, "labels")
+        self.present = check_present(present, n_samples, len(self.arrays))
+        self.origin: str | None = None  # where the data came from, or "generated"
+        self._files = watch(self.arrays)
+
+    @classmethod
+    def of(cls, data: Any) -> Views:
+        """`data` itself if it is a `Views`, else a new one around it."""
+        if isinstance(data, Views):
+            return data
+        if hasattr(data, "obsm"):  # AnnData and MuData
+            from manyview.views.containers import to_views
+
+            return to_views(data)
+        return cls(data)
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.arrays)
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return tuple(int(a.shape[1]) for a in self.arrays)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows, number of features of all views together)."""
+        return len(self), sum(self.n_features)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 when no view is wider, else float64."""
+        wide = any(_float_dtype(a) == np.float64 for a in self.arrays)
+        return np.dtype(np.float64 if wide else np.float32)
+
+    def __len__(self) -> int:
+        return int(self.arrays[0].shape[0])
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{n}: {d}" for n, d in zip(self.names, self.n_features, strict=True)
+        )
+        return f"Views({len(self)} rows; features {parts})"
+
+    def __getitem__(self, rows: Any) -> Views:
+        """The chosen rows (slice, index array or mask) of every view."""
+        if isinstance(rows, tuple):  # scikit-learn asks for X[rows, ...]
+            rows = rows[0]
+        if isinstance(rows, (int, np.integer)):
+            rows = [rows]
+        picked = rows if isinstance(rows, slice) else _as_row_ids(rows, len(self))
+        kept = object.__new__(Views)
+        kept.names, kept.feature_names = self.names, self.feature_names
+        kept.origin, kept._files = self.origin, self._files
+        kept.arrays = tuple(_take(a, picked) for a in self.arrays)
+        kept.labels = None if self.labels is None else self.labels[picked]
+        kept.present = None if self.present is None else self.present[picked]
+        kept.row_names = None if self.row_names is None else self.row_names[picked]
+        return kept
+
+    def view(self, name: str | int) -> Any:
+        """One view as it was given, by name or position."""
+        if isinstance(name, int):
+            return self.arrays[name]
+        if name not in self.names:
+            raise InputError(
+                f"There is no view named {name!r}; the views are "
+                f"{', '.join(self.names)}."
+            )
+        return self.arrays[self.names.index(name)]
+
+    def without(self, v: int) -> Views:
+        """The other views of the same rows."""
+        keep = [u for u in range(self.n_views) if u != v]
+        mask = None if self.present is None else self.present[:, keep]
+        kept = Views(
+            [self.arrays[u] for u in keep],
+            names=[self.names[u] for u in keep],
+            feature_names=[self.feature_names[u] for u in keep],
+            present=mask,
+            labels=self.labels,
+            row_names=self.row_names,
+        )
+        kept.origin = self.origin
+        return kept
+
+    def filled(self, how: str = "mean", *, like: Views | None = None) -> Views:
+        """Single NaN entries replaced by the mean of their feature, in memory.
+
+        Rows of NaN stay missing. Means are those of `like`, for instance of the
+        rows a model was fitted on; default of these rows. A mean knows nothing of
+        the row: where many entries are missing, better drop the feature.
+        """
+        if how != "mean":
+            raise InputError(f"how={how!r} is unknown; the only way to fill is 'mean'.")
+        means = [_feature_means(a) for a in (like or self).arrays]
+        kept = self[:]
+        kept.arrays = tuple(
+            a if m is None else _fill(np.asarray(a), m)
+            for a, m in zip(self.arrays, means, strict=True)
+        )
+        return kept
+
+    def rows_with_any(self, n_rows: int = 8192) -> np.ndarray[Any, Any]:
+        """Numbers of the rows that have at least one view."""
+        found = []
+        for start in range(0, len(self), n_rows):
+            rows = slice(start, min(start + n_rows, len(self)))
+            given = None if self.present is None else self.present[rows]
+            raw = [_take(a, rows) for a in self.arrays]
+            _, present = _parts_present(raw, self.names, start, given, self.dtype)
+            there = namespace(present).any(present, axis=1)
+            found.append(start + np.flatnonzero(to_host(there)))
+        return np.concatenate(found)
+
+    def block(self, rows: Rows, dtype: Any = None) -> Block:
+        """The chosen rows as floating-point arrays, checked for NaN and infinity."""
+        start = (rows.start or 0) if isinstance(rows, slice) else 0
+        given = None if self.present is None else self.present[rows]
+        require_unchanged(self._files)
+        raw = [_take(a, rows) for a in self.arrays]
+        return make_block(raw, self.names, start, given, dtype or self.dtype)
+
+    def each(
+        self, function: Callable[[Views], Any], dtype: Any, width: int | None
+    ) -> Any:
+        """`function` of the rows: at once here, lazily by chunks on a cluster.
+
+        It gives `width` numbers of the dtype per row, or one if that is None.
+        """
+        return function(self)
+
+    def blocks(self, n_rows: int, dtype: Any = None) -> Iterator[Block]:
+        """Consecutive blocks of at most `n_rows` rows."""
+        for start in range(0, len(self), n_rows):
+            yield self.block(slice(start, min(start + n_rows, len(self))), dtype)
+
+
+def make_block(
+    raw: Sequence[Array],
+    names: Sequence[str],
+    start: int,
+    given: Array | None,
+    dtype: Any,
+) -> Block:
+    """Floating-point block of raw rows; rows of NaN become missing entries."""
+    parts, present = _parts_present(raw, names, start, given, dtype)
+    xp = namespace(present)
+    lost = ~xp.any(present, axis=1)
+    if bool(xp.any(lost)):
+        row = start + int(xp.argmax(xp.astype(lost, xp.int8)))
+        raise InputError(
+            f"Row {row} has no view at all: every view is missing or NaN there. "
+            "Remove such rows, or fill in at least one view."
+        )
+    return Block(start, tuple(parts), present)
+
+
+def _parts_present(
+    raw: Sequence[Array],
+    names: Sequence[str],
+    start: int,
+    given: Array | None,
+    dtype: Any,
+) -> tuple[list[Array], Array]:
+    """Floating-point rows, blank where a view is missing, and the mask of views."""
+    parts = [_as_float(a, dtype) for a in raw]
+    if given is not None:  # whatever a missing row holds, nobody looks at it
+        parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
+    finite = [_find_rows(a, n, start) for a, n in zip(parts, names, strict=True)]
+    xp = namespace(*parts)
+    present = xp.stack(finite, axis=1)
+    for v, rows in enumerate(finite):
+        if not bool(xp.all(rows)):
+            parts[v] = _blank_rows(parts[v], rows)
+    if given is not None:
+        present = present & like(given, present)
+    return parts, present
+
+
+def _as_float(array: Array, dtype: Any) -> Array:
+    """Array or CSR matrix in the floating dtype, copied only if it must be.
+
+    Row by row in memory: products round another way where columns lie together.
+    """
+    if sp.issparse(array):
+        return _narrow(array.tocsr().astype(dtype, copy=False))
+    if is_torch_array(array):
+        import torch
+
+        wanted = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
+        return array.to(wanted).contiguous()
+    with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
+        return np.asarray(array, dtype=dtype, order="C")
+
+
+def _narrow(rows: Any) -> Any:
+    """CSR with 32-bit indices, which scikit-learn asks for, where they suffice."""
+    if rows.indices.dtype == np.int32 or max(rows.nnz, *rows.shape) >= 2**31:
+        return rows
+    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+    return sp.csr_array(parts, shape=rows.shape)
+
+
+def _find_rows(array: Array, name: str, start: int) -> Array:
+    """Mask of the rows that are not NaN throughout; other NaN or inf is an error."""
+    xp = namespace(array)
+    if sp.issparse(array):
+        if not np.isfinite(array.data).all():
+            _reject_values(name, start, "a NaN or infinite entry in a sparse view")
+        return np.ones(array.shape[0], dtype=bool)
+    # A finite sum proves a finite row (a product with ones: much the fastest way to
+    # sum); only the others are looked at closely.
+    with np.errstate(over="ignore", invalid="ignore"):
+        ones = xp.ones(array.shape[1], dtype=array.dtype, device=device(array))
+        ok = xp.isfinite(array @ ones)
+    if bool(xp.all(ok)):
+        return ok
+    missing = xp.all(xp.isnan(array), axis=1)
+    bad = ~xp.all(xp.isfinite(array), axis=1) & ~missing
+    if bool(xp.any(bad)):
+        row = int(xp.argmax(xp.astype(bad, xp.int8)))
+        kind = "NaN" if bool(xp.any(xp.isnan(array[row, :]))) else "infinity"
+        _reject_values(name, start + row, f"{kind} in row {start + row}")
+    return ~missing
+
+
+def _reject_values(name: str, row: int, seen: str) -> None:
+    raise InputError(
+        f"View {name!r} holds NaN or infinity: {seen}. Fill in or remove such values "
+        "(a whole row of NaN marks a missing view; Views(...).filled() puts the mean "
+        "of the feature in the place of single NaN entries)."
+    )
+
+
+def _feature_means(array: Any) -> np.ndarray[Any, Any] | None:
+    """Means over the known entries (0 where there is none); None where all are."""
+    if sp.issparse(array) or np.dtype(str(array.dtype).removeprefix("torch.")).kind != (
+        "f"
+    ):
+        return None
+    values = np.asarray(array)
+    known = ~np.isnan(values)
+    counts = np.maximum(known.sum(axis=0), 1)
+    return np.asarray(np.where(known, values, 0.0).sum(axis=0) / counts)
+
+
+def _fill(values: np.ndarray[Any, Any], means: np.ndarray[Any, Any]) -> Any:
+    gaps = np.isnan(values)
+    some = gaps & ~gaps.all(axis=1, keepdims=True)
+    return np.where(some, means.astype(values.dtype), values) if some.any() else values
+
+
+def _blank_rows(array: Array, keep: Array) -> Array:
+    """A copy with the rows that are not kept set to zero."""
+    if sp.issparse(array):
+        kept = array.copy()
+        kept.data[np.repeat(~keep, np.diff(array.indptr))] = 0
+        return kept
+    xp = namespace(array)
+    return xp.where(keep[:, None], array, xp.zeros_like(array))
+
+
+def _float_dtype(array: Any) -> np.dtype[Any]:
+    kind = np.dtype(str(array.dtype).removeprefix("torch."))
+    wide = kind.kind == "f" and kind.itemsize >= 8
+    return np.dtype(np.float64 if wide else np.float32)
+
+
+def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
+    ids = np.asarray(rows)
+    if ids.dtype == bool:
+        if ids.shape != (n_samples,):
+            raise RowError(
+                f"A mask of rows needs {n_samples} entries; its shape is {ids.shape}."
+            )
+        return np.flatnonzero(ids)
+    if ids.size and not (-n_samples <= ids.min() and ids.max() < n_samples):
+        raise RowError(
+            f"There are {n_samples} rows (0 … {n_samples - 1}); rows "
+            f"{ids.min()} … {ids.max()} were asked for. Ask for rows that are there."
+        )
+    return np.where(ids < 0, ids + n_samples, ids).astype(np.intp)
+
+
+def _take(array: Any, rows: Rows) -> Any:
+    """Rows of a view; lazy arrays read only what is asked for, in file order."""
+    try:
+        if isinstance(rows, slice) or not is_lazy(array):
+            return array[rows]
+        unique, back = np.unique(rows, return_inverse=True)
+        return np.asarray(array[unique])[back]
+    except OSError as error:
+        raise FileError(
+            f"Rows could not be read: {error}. Their file is damaged or was changed "
+            "while it was in use; start again from a good copy."
+        ) from error

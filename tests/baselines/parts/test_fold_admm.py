@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from manyview.baselines.parts.fold import low_rank_fold
+from manyview.baselines.parts.fold_admm import admm
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.standardise import unit_rows
+
+
+def unit_views(seed=0):
+    """150 rows in three consecutive groups, two views."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(150) // 50
+    views = [2 * rng.normal(size=(3, d))[labels] for d in (5, 8)]
+    return [unit_rows(v + rng.normal(size=v.shape)) for v in views]
+
+
+def literal_admm(arrays, fold, n_anchors, rank, lam, n_iter):
+    """The published iteration with every matrix written out."""
+    n_rows = len(arrays[0])
+    Z = np.zeros((len(arrays), n_rows, n_anchors))
+    Y, Gam = np.zeros_like(Z), np.zeros_like(Z)
+    E, Lam = [np.zeros_like(X) for X in arrays], [np.zeros_like(X) for X in arrays]
+    mu1, mu2 = 1e-3, 5e-4
+    for _ in range(n_iter):
+        for v, X in enumerate(arrays):
+            W = Lam[v] + mu2 * (X - E[v])
+            A = polar(Z[v].T @ W)
+            Z[v] = np.maximum(0, (W @ A.T + mu1 * Y[v] - Gam[v]) / (mu1 + mu2))
+            R = X - Z[v] @ A + Lam[v] / mu2
+            length = np.linalg.norm(R, axis=1, keepdims=True)
+            E[v] = np.maximum(1 - lam / mu2 / length, 0) * R
+            Lam[v] += mu2 * (X - Z[v] @ A - E[v])
+        Y = low_rank_fold(Z + Gam / mu1, fold, rank)
+        Gam += mu1 * (Z - Y)
+        mu1, mu2 = 2 * mu1, 2 * mu2
+    return Z, lam * sum(np.linalg.norm(e, axis=1).sum() for e in E)
+
+
+@pytest.mark.parametrize("n_iter", [1, 2, 13, 30])
+def test_equals_the_literal_iteration(n_iter):
+    arrays = unit_views()
+    found = admm(arrays, (10, 15), n_anchors=4, rank=2, lam=0.3, max_iter=n_iter)
+    Z, objective = literal_admm(arrays, (10, 15), 4, 2, 0.3, n_iter)
+    np.testing.assert_allclose(found.Zs, Z, atol=1e-8)
+    np.testing.assert_allclose(found.objective, objective, atol=1e-6)
+
+
+def test_constraints_are_met_in_the_end():
+    arrays = unit_views()
+    found = admm(arrays, (10, 15), n_anchors=4, rank=2, lam=0.5, max_iter=51)
+    assert found.residuals[-1][0] < 1e-6
+    assert found.residuals[-1][1] < 0.05 * found.residuals[0][1] + 1e-6
+    for Z, A in zip(found.Zs, found.As, strict=True):
+        assert Z.min() >= 0
+        np.testing.assert_allclose(A @ A.T, np.eye(4), atol=1e-9)

@@ -1,0 +1,92 @@
+import builtins
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from manyview.errors import DependencyError, InputError
+from manyview.present import plot
+
+
+@pytest.fixture
+def embedding() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    groups = np.arange(90) % 3
+    return rng.normal(size=(90, 5)) + 8.0 * np.eye(5)[groups]
+
+
+def test_principal_components_are_the_leading_ones(embedding: np.ndarray) -> None:
+    flat = plot.flatten(embedding, method="pca")
+    away = embedding - embedding.mean(axis=0)
+    spread = np.linalg.svd(away, compute_uv=False)
+    np.testing.assert_allclose(np.linalg.norm(flat.points, axis=0), spread[:2])
+    assert flat.how == "principal components"
+
+
+def test_one_component_lies_on_a_line() -> None:
+    flat = plot.flatten(np.arange(4.0)[:, None], method="pca")
+    assert flat.points.shape == (4, 2)
+    np.testing.assert_array_equal(flat.points[:, 1], 0)
+
+
+def test_many_rows_are_drawn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plot, "MOST_POINTS", 10)
+    rows = np.random.default_rng(1).normal(size=(30, 3))
+    flat = plot.flatten(rows, method="pca", random_state=3)
+    assert len(flat.points) == len(set(flat.rows)) == 10
+    again = plot.flatten(rows, method="pca", random_state=3)
+    np.testing.assert_array_equal(flat.rows, again.rows)
+    assert "10 rows drawn from 30" in plot._caption(flat, 30)
+
+
+@pytest.mark.slow
+def test_tsne_keeps_groups_together(embedding: np.ndarray) -> None:
+    pytest.importorskip("openTSNE", reason="openTSNE is not installed")
+    flat = plot.flatten(embedding, random_state=0)
+    assert flat.how == "t-SNE"
+    centres = np.stack([flat.points[i::3].mean(axis=0) for i in range(3)])
+    away = np.linalg.norm(flat.points[:, None] - centres, axis=2)
+    np.testing.assert_array_equal(away.argmin(axis=1), np.arange(90) % 3)
+
+
+def test_unknown_layout(embedding: np.ndarray) -> None:
+    with pytest.raises(InputError, match="choose auto, tsne or pca"):
+        plot.flatten(embedding, method="umap")
+
+
+def test_a_figure_has_titles_names_and_every_row(
+    embedding: np.ndarray, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    flat = plot.flatten(embedding, method="pca")
+    names = np.array(["$cost", "b_1", "c"])[np.arange(90) % 3]
+    groupings = {"Found": np.arange(90) % 3, "Known": names}
+    figure = plot.draw_embedding(flat, groupings, title="Data, shuffled, seed 0")
+    assert figure.get_suptitle() == "Data, shuffled, seed 0"
+    assert [axis.get_title() for axis in figure.axes] == ["Found", "Known"]
+    for axis in figure.axes:
+        assert sum(len(c.get_offsets()) for c in axis.collections) == 90
+    assert {t.get_text() for t in figure.axes[1].texts} == {"$cost", "b_1", "c"}
+    plot.save(figure, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_groups_differ_in_colour_or_marker() -> None:
+    looks = {(plot.COLOURS[i % len(plot.COLOURS)], plot._marker(i)) for i in range(80)}
+    assert len(looks) == 80
+
+
+def test_missing_matplotlib_is_explained(
+    embedding: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    flat = plot.flatten(embedding, method="pca")
+    with pytest.raises(DependencyError, match=r"pip install 'manyview\[plot\]'"):
+        plot.draw_embedding(flat, {"Found": np.zeros(90)}, title="")

@@ -1,0 +1,58 @@
+"""What the order of the rows alone explains, and that it is said."""
+
+import numpy as np
+import pytest
+
+from manyview import S2MVTC
+from manyview.errors import InputError, OrderWarning
+from manyview.stages.order_report import order_report
+from manyview.stages.sequence import make_sequence
+
+
+def rows(n):
+    return make_sequence(n, n_low=3, min_duration=None, periodic=False)
+
+
+def test_labels_in_equal_pieces_are_the_order_itself():
+    report = order_report(np.repeat([2, 0, 1], 20), rows(60), 3)
+    assert report.index_nmi == pytest.approx(1.0)
+    assert report.changes == 2
+    assert report.expected_changes == pytest.approx(59 * 2 / 3)
+
+
+def test_labels_in_random_order_are_not():
+    labels = np.random.default_rng(0).integers(0, 4, 4000)
+    report = order_report(labels, rows(4000), 4)
+    assert report.index_nmi < 0.01
+    assert report.changes == pytest.approx(report.expected_changes, rel=0.05)
+
+
+def test_changes_between_recordings_do_not_count():
+    groups = np.repeat([0, 1], 30)
+    sequence = make_sequence(
+        60, groups=groups, n_low=3, min_duration=None, periodic=False
+    )
+    assert order_report(groups, sequence, 2).changes == 0
+
+
+def test_sequence_smoothing_warns_and_keeps_the_evidence(three_views):
+    views, _ = three_views
+    with pytest.warns(OrderWarning, match="sorted by class"):
+        model = S2MVTC(4, smoothing="sequence", n_low=8, random_state=0).fit(views)
+    assert 0.0 <= model.order_report_.index_nmi <= 1.0
+    assert model.__sklearn_tags__().multiview.order_dependent
+
+
+def test_the_default_neither_warns_nor_reports(three_views, recwarn):
+    views, _ = three_views
+    model = S2MVTC(4, random_state=0).fit(views)
+    assert not [w for w in recwarn if issubclass(w.category, OrderWarning)]
+    assert not hasattr(model, "order_report_")
+    assert not model.__sklearn_tags__().multiview.order_dependent
+
+
+@pytest.mark.parametrize("given", ["order", "groups"])
+def test_an_order_that_nothing_uses_is_refused(three_views, given):
+    views, _ = three_views
+    with pytest.raises(InputError, match="does not use order"):
+        S2MVTC(4).fit(views, **{given: np.arange(300)})

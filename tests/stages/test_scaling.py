@@ -1,0 +1,256 @@
+"""Column moments in one pass, and the preparation they lead to."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manyview.engine.contract import open_engine
+from manyview.stages.scaling import (
+    SCALINGS,
+    apply_scaling,
+    correlation_level,
+    inverse,
+    make_scaling,
+    mark_gaps,
+    measure,
+    seen,
+    suggest,
+)
+from manyview.views.views import Block, Views
+
+
+def moments_of(x, block_rows=None, dtype=np.float64, present=None):
+    views = Views([x, np.ones((x.shape[0], 1))], present=present)
+    return measure(open_engine(views, dtype, block_rows=block_rows))[0]
+
+
+def scaling_of(x, kind, dtype=np.float64):
+    return make_scaling(moments_of(x, dtype=dtype), kind)
+
+
+def suggestion(x, n_clusters=3):
+    return suggest(moments_of(x), x, n_clusters)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    return rng.normal(3.0, [0.1, 1.0, 50.0], size=(80, 3))
+
+
+@given(st.integers(1, 30), st.integers(1, 31), st.integers(0, 99))
+def test_moments_do_not_depend_on_blocks(n, block_rows, seed):
+    x = np.random.default_rng(seed).normal(1e3, 1.0, size=(n, 3))
+    found = moments_of(x, block_rows)
+    assert found.n_rows == n
+    np.testing.assert_allclose(found.mean, x.mean(axis=0), rtol=1e-12)
+    spread = x.std(axis=0, ddof=1) if n > 1 else np.zeros(3)
+    np.testing.assert_allclose(found.std, spread, rtol=1e-7, atol=1e-12)
+
+
+def test_moments_keep_their_digits_far_from_zero():
+    x = 1e6 + np.random.default_rng(1).normal(size=(500, 2))
+    found = moments_of(x, block_rows=50)
+    np.testing.assert_allclose(found.std, x.std(axis=0, ddof=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e6])
+def test_moments_of_tensors_equal_those_of_arrays(offset):
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).normal(size=(500, 4)) + offset
+    x[:, 3] = offset
+    for rows in (x, x.astype(np.float32)):
+        wanted = measure(open_engine(Views([rows]), rows.dtype))[0]
+        near = Views([torch.as_tensor(rows)])
+        found = measure(open_engine(near, rows.dtype))[0]
+        np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(found.std, wanted.std, rtol=1e-11, atol=1e-13)
+
+
+def test_moments_count_only_rows_that_have_the_view(table):
+    present = np.ones((80, 2), dtype=bool)
+    present[1::3, 0] = False
+    found = moments_of(table, 11, present=present)
+    there = table[present[:, 0]]
+    assert found.n_rows == len(there)
+    np.testing.assert_allclose(found.mean, there.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.std, there.std(axis=0, ddof=1), rtol=1e-12)
+
+
+def test_block_without_the_view_changes_nothing(table):
+    present = np.ones((80, 2), dtype=bool)
+    present[:20, 0] = False
+    found = moments_of(table, 10, present=present)
+    np.testing.assert_allclose(found.mean, table[20:].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.std, table[20:].std(axis=0, ddof=1), rtol=1e-12)
+
+
+def test_sparse_moments_equal_dense_ones():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.3)
+    dense, sparse = moments_of(x), moments_of(sp.csr_array(x), 13)
+    assert sparse.sparse and not dense.sparse
+    for name in ("mean", "std"):
+        np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e30, 1 / 3])
+def test_rounding_of_a_constant_column_is_no_spread(value):
+    found = moments_of(np.full((101, 1), value), 10)
+    assert found.std[0] == 0.0 and found.inverse_std[0] == 0.0
+
+
+def test_inverse_of_zero_is_zero():
+    np.testing.assert_array_equal(inverse(np.array([0.0, 2.0])), [0.0, 0.5])
+
+
+def test_standard_scaling(table):
+    scaling = scaling_of(table, "standard")
+    found = apply_scaling(table, scaling)
+    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.std(axis=0, ddof=1), 1.0)
+
+
+def test_global_scaling_keeps_the_columns_ratios(table):
+    scaling = scaling_of(table, "global")
+    found = apply_scaling(table, scaling)
+    ratio = found.std(axis=0) / table.std(axis=0)
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert np.mean(found.var(axis=0, ddof=1)) == pytest.approx(1.0)
+
+
+def test_no_scaling_only_centres(table):
+    found = apply_scaling(table, scaling_of(table, None))
+    np.testing.assert_allclose(found, table - table.mean(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_unit_rows_have_length_one_and_zero_rows_stay(make):
+    x = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]])
+    found = apply_scaling(make(x), scaling_of(make(x), "unit"))
+    dense = found.toarray() if sp.issparse(found) else found
+    np.testing.assert_allclose(dense, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]])
+
+
+@pytest.mark.parametrize("kind", SCALINGS[1:])
+def test_sparse_stays_sparse_and_untouched(kind):
+    x = sp.csr_array(np.array([[1.0, 0.0], [0.0, 4.0], [2.0, 0.0]]))
+    before = x.toarray()
+    found = apply_scaling(x, scaling_of(x, kind))
+    assert sp.issparse(found)
+    np.testing.assert_array_equal(x.toarray(), before)
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e-3, 1e3, 1e30])
+@pytest.mark.parametrize("kind", ["standard", "global", "cosine"])
+def test_units_of_the_view_do_not_matter(table, factor, kind):
+    plain = apply_scaling(table, scaling_of(table, kind))
+    scaled = table * factor
+    found = apply_scaling(scaled, scaling_of(scaled, kind))
+    np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-9)
+
+
+def test_cosine_scaling_is_the_unit_row_of_centred_features(table):
+    found = apply_scaling(table, scaling_of(table, "cosine"))
+    away = table - table.mean(axis=0)
+    expected = away / np.linalg.norm(away, axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_root_scaling_is_the_unit_row_of_square_roots():
+    x = np.array([[9.0, 16.0], [0.0, 0.0], [-4.0, 0.0]])
+    for made in (x, sp.csr_array(x)):
+        found = apply_scaling(made, scaling_of(made, "root"))
+        dense = found.toarray() if sp.issparse(found) else found
+        np.testing.assert_allclose(dense, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]])
+
+
+@pytest.mark.parametrize("factor", [1e-20, 1.0, 1e20])
+def test_suggestion_looks_at_shares(factor):
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(0.3, size=(200, 6)) * factor
+    mixed = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6)) * factor
+    shares = rng.dirichlet(np.ones(5), size=200) * factor
+    assert suggestion(counts) == suggestion(sp.csr_array(counts)) == "root"
+    assert suggestion(shares) == "root"
+    assert suggestion(mixed) == "standard"
+    loose = rng.normal(size=(200, 6)) * factor
+    assert suggestion(loose) == "cosine"
+    assert suggestion(loose, n_clusters=6) == "standard"
+    assert suggestion(sp.csr_array(mixed)) == "unit"
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_suggestion_for_positive_features_that_are_mostly_there(make):
+    rng = np.random.default_rng(4)
+    level = rng.gamma(3.0, size=(100, 1))
+    found = suggestion(make(level + 0.1 * rng.random((100, 6))))
+    assert found in SCALINGS
+
+
+def test_correlation_level():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(4000, 5))
+    assert correlation_level(x) < 0.05
+    assert correlation_level(np.repeat(x[:, :1], 3, axis=1)) > 0.99
+    assert correlation_level(np.column_stack([x, np.ones(4000)])) < 0.05
+    assert correlation_level(x[:, :1]) == correlation_level(x[:2]) == 1.0
+
+
+def test_scaling_in_every_namespace(xp, table):
+    for kind in SCALINGS[1:]:
+        scaling = scaling_of(table, kind)
+        found = apply_scaling(xp.asarray(table), scaling)
+        np.testing.assert_allclose(np.asarray(found), apply_scaling(table, scaling))
+
+
+def test_float32_stays_float32(table):
+    narrow = table.astype(np.float32)
+    for kind in SCALINGS[1:]:
+        scaling = scaling_of(narrow, kind, np.float32)
+        assert apply_scaling(narrow, scaling).dtype == np.float32
+
+
+def rows_with_gaps():
+    x = np.random.default_rng(4).poisson(0.4, size=(30, 6)).astype(float)
+    x[:, 0] += 1.0
+    x[[2, 5, 11]] = 0.0
+    return x
+
+
+@pytest.mark.parametrize("kind", SCALINGS[1:])
+def test_rows_of_zeros_are_gaps_where_angles_are_compared(kind):
+    x = rows_with_gaps()
+    found = mark_gaps(scaling_of(x, kind), x, 3)
+    assert found.gaps == (kind in ("unit", "root"))
+    assert not mark_gaps(scaling_of(x, kind), x + 1.0, 3).gaps
+
+
+def test_a_view_of_next_to_nothing_but_zeros_has_no_gaps():
+    x = np.zeros((30, 6))
+    x[:3] = 1.0
+    assert mark_gaps(scaling_of(x, "root"), x, 3).gaps
+    assert not mark_gaps(scaling_of(x, "root"), x, 4).gaps
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_of_zeros_are_seen_as_missing(sparse):
+    x = rows_with_gaps()
+    scaling = mark_gaps(scaling_of(x, "root"), x, 3)
+    kept = sp.csr_array(x) if sparse else x
+    if sparse:
+        kept.data[kept.indptr[7] : kept.indptr[8]] = 0.0
+    present = np.ones((30, 2), dtype=bool)
+    present[5, 1] = False
+    block = Block(40, (kept, x), present)
+    found = seen(block, (scaling, scaling._replace(gaps=False)))
+    gone = [2, 7, 11] if sparse else [2, 11]
+    assert np.flatnonzero(~found.present[:, 0]).tolist() == gone
+    # Row 5 has but this view: it stays, as what it is.
+    assert found.present[5].tolist() == [True, False]
+    assert np.array_equal(found.present[:, 1], present[:, 1])
+    assert found.start == 40 and found.views is block.views
+    assert seen(block, (scaling._replace(gaps=False),) * 2) is block
+    assert present.sum() == 59

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from manyview import audit_order
+from manyview.baselines import ConcatKMeans
+from manyview.datasets import make_views
+from manyview.errors import InputError
+from manyview.order_audit import MIN_DURATION, SMOOTHING, alike_beyond_chance
+from manyview.s2mvtc import S2MVTC
+
+
+def as_published(n_low=4):
+    model = S2MVTC.as_published("CCV")
+    return model.set_params(n_low=n_low, n_anchors=60)
+
+
+@pytest.fixture(scope="module")
+def sorted_weak():
+    """Weak features, rows sorted by class: only the order tells the classes."""
+    data = make_views(400, (6, 6), 4, view_quality=0.15, random_state=0)
+    return data[np.argsort(data.labels, kind="stable")]
+
+
+def test_sorted_rows_make_an_order_dependent_result_untrustworthy(sorted_weak):
+    found = audit_order(sorted_weak, 4, estimator=as_published())
+    assert found.trustworthy is False
+    assert found.dependence == "strong"
+    assert "cannot be trusted: row index alone" in found.sentence
+    assert found.scores["row index alone"]["NMI"] > 0.9
+    rows = {row[0].text: row for row in found.table.rows}
+    assert len(rows) == 5
+    assert rows["as given"][1].text == "1.000"
+
+
+def test_without_labels_only_the_dependence_is_told(sorted_weak):
+    found = audit_order(list(sorted_weak.arrays), 4, estimator=as_published())
+    assert found.trustworthy is None
+    assert found.dependence == "strong"
+    assert found.table.columns == ["run", "ARI with the run as given"]
+
+
+def test_an_order_free_method_is_trusted_on_sorted_rows(sorted_weak):
+    found = audit_order(sorted_weak, 4, estimator=ConcatKMeans())
+    assert found.dependence == "almost none"
+    assert found.trustworthy is True
+    assert "cannot have made it" in found.sentence
+
+
+def test_a_real_sequence_is_trusted():
+    rng = np.random.default_rng(0)
+    # Classes come back again and again, so position says nothing about them.
+    labels = np.repeat(rng.permutation(np.arange(60) % 3), 20)
+    centres = rng.normal(size=(3, 5))
+    views = [centres[labels] + 1.0 * rng.normal(size=(1200, 5)) for _ in range(2)]
+    model = S2MVTC(smoothing="sequence", min_duration=10, n_anchors=100)
+    found = audit_order(views, 3, labels, estimator=model)
+    assert found.trustworthy is True
+    assert "It can be trusted" in found.sentence
+
+
+def test_an_order_key_is_the_same_as_sorted_rows(sorted_weak):
+    back = np.random.default_rng(1).permutation(400)
+    mixed = sorted_weak[back]
+    kept = audit_order(sorted_weak, 4, estimator=as_published())
+    keyed = audit_order(mixed, 4, estimator=as_published(), order=back)
+    assert keyed.scores == kept.scores
+    np.testing.assert_array_equal(
+        keyed.labels["as given"], kept.labels["as given"][back]
+    )
+
+
+def test_neighbours_alike_beyond_chance():
+    assert alike_beyond_chance(np.repeat([0, 1], 500)) > 0.99
+    rng = np.random.default_rng(0)
+    assert abs(alike_beyond_chance(rng.integers(0, 4, 20_000))) < 0.02
+
+
+def test_wrong_labels_and_keys_are_refused(sorted_weak):
+    with pytest.raises(InputError, match="labels must have one entry per row"):
+        audit_order(sorted_weak, 4, labels=[0, 1])
+    with pytest.raises(InputError, match="order and groups"):
+        audit_order(sorted_weak, 4, order=[0, 1])
+
+
+def test_it_is_drawn(sorted_weak, tmp_path):
+    pytest.importorskip("matplotlib")
+    found = audit_order(sorted_weak, 4, estimator=ConcatKMeans())
+    paths = found.plot(tmp_path / "audit")
+    assert [p.name for p in paths] == ["audit.png", "audit.svg"]
+    assert "400 rows" in found.figure().get_suptitle()
+
+
+def known_classes(load_npz, name):
+    views, labels = load_npz(name)
+    return views, len(np.unique(labels)), labels
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "trusted"),
+    [("ProteinFold", False), ("Handwritten", False), ("IndianPines", True)],
+)
+def test_sorted_files_are_not_trusted_and_real_sequences_are(load_npz, name, trusted):
+    views, n_clusters, labels = known_classes(load_npz, name)
+    model = S2MVTC(smoothing=SMOOTHING, min_duration=MIN_DURATION)
+    found = audit_order(views, n_clusters, labels, estimator=model)
+    assert found.trustworthy is trusted
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_ccv_without_labels_tells_the_published_method_from_the_default(load_npz):
+    views, n_clusters, _ = known_classes(load_npz, "CCV")
+    published = S2MVTC.as_published("CCV")
+    assert audit_order(views, n_clusters, estimator=published).dependence == "strong"
+    found = audit_order(views, n_clusters, estimator=S2MVTC())
+    assert found.dependence == "almost none"
+    assert found.trustworthy is None
