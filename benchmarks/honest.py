@@ -19,10 +19,10 @@ from manyview.experiments import ablation
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import method_names
 from manyview.experiments.execute import Limits, execute
+from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.ranking import score_tables, standing, standing_tables
-from manyview.experiments.results import Results
-from manyview.experiments.run import Record, Run
-from manyview.experiments.summary import SCORES, by, summarise
+from manyview.experiments.results_file import Results
+from manyview.experiments.seed_summary import SCORES, by, summarise
 from manyview.files.atomic import write_text
 from manyview.present.table import Table
 

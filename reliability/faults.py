@@ -159,7 +159,7 @@ def two_writers(story: Story, n_times: int, rng: np.random.Generator) -> Fault:
 
 def torn_tail(folder: Path) -> Fault:
     """The last line of the results cut at every byte: the lines before it stay."""
-    from manyview.experiments.results import Results
+    from manyview.experiments.results_file import Results
 
     fault = Fault("torn last line of results")
     results = Results(folder / "torn")

@@ -178,7 +178,7 @@ PROMISES = (
         "the work goes on.",
         (
             "reliability/test_faults.py::test_full_disk",
-            "experiments/test_results.py::"
+            "experiments/test_results_file.py::"
             "test_a_disk_that_fills_up_in_the_middle_of_a_line",
         ),
         _sum("faults", "injected", fault="full disk"),
@@ -210,14 +210,14 @@ PROMISES = (
     Promise(
         "A torn last line of the results costs that line alone.",
         (
-            "experiments/test_results.py::"
+            "experiments/test_results_file.py::"
             "test_a_torn_tail_is_skipped_and_cut_off_by_the_next_write",
         ),
         _sum("faults", "injected", fault="torn"),
     ),
     Promise(
         "Two processes may work in one result folder.",
-        ("experiments/test_results.py::test_two_processes_lose_no_line",),
+        ("experiments/test_results_file.py::test_two_processes_lose_no_line",),
         _sum("faults", "injected", fault="two processes"),
     ),
     Promise(

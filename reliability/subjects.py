@@ -19,7 +19,7 @@ import manyview
 from manyview import Views
 from manyview.datasets import convert, load
 from manyview.datasets.store import open_store
-from manyview.experiments.results import Results
+from manyview.experiments.results_file import Results
 from manyview.files.run_folder import read_meta
 
 Found = dict[str, Any]

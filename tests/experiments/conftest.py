@@ -4,8 +4,8 @@ import pytest
 
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.execute import Limits, execute
-from manyview.experiments.results import Results
-from manyview.experiments.run import Run
+from manyview.experiments.planned_run import Run
+from manyview.experiments.results_file import Results
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from manyview.experiments import ablation
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
 from manyview.experiments.execute import execute
-from manyview.experiments.results import Results
-from manyview.experiments.summary import summarise
+from manyview.experiments.results_file import Results
+from manyview.experiments.seed_summary import summarise
 
 
 def test_published_variants_in_both_orders_default_ones_shuffled(small):

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from manyview.experiments.execute import Limits, execute, labels_of
-from manyview.experiments.results import Results
-from manyview.experiments.run import Run
+from manyview.experiments.planned_run import Run
+from manyview.experiments.results_file import Results
 from manyview.running.progress import listen
 
 DRIVER = """
 import sys
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.execute import execute
-from manyview.experiments.results import Results
-from manyview.experiments.run import Run
+from manyview.experiments.results_file import Results
+from manyview.experiments.planned_run import Run
 data = DataSet.generated(
     "small", n_samples=90, n_features=[4, 5], n_clusters=3, random_state=0
 )

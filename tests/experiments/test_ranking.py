@@ -1,6 +1,6 @@
 from manyview.experiments.ranking import score_tables, standing, standing_tables
-from manyview.experiments.results import Results
-from manyview.experiments.summary import summarise
+from manyview.experiments.results_file import Results
+from manyview.experiments.seed_summary import summarise
 
 
 def records_of(record):

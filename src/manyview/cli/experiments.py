@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from manyview.experiments.data_set import DataSet
     from manyview.experiments.execute import Limits
-    from manyview.experiments.results import Results
+    from manyview.experiments.results_file import Results
     from manyview.present.table import Table
 
 Data = Annotated[
@@ -149,7 +149,7 @@ def process(
     Example:
       manyview process CCV --order shuffled
     """
-    from manyview.experiments import process as experiment
+    from manyview.experiments import learning_process as experiment
     from manyview.experiments.execute import execute
 
     sets, results = _sets(data), _results(out)
@@ -182,7 +182,7 @@ def scaling(
     Example:
       manyview scaling --along anchors
     """
-    from manyview.experiments import scaling as experiment
+    from manyview.experiments import growth_of_cost as experiment
     from manyview.experiments.execute import execute
 
     results = _results(out)
@@ -265,7 +265,7 @@ def _all_found() -> list[DataSet]:
 
 
 def _results(out: str) -> Results:
-    from manyview.experiments.results import Results
+    from manyview.experiments.results_file import Results
 
     results = Results(Path(out).expanduser())
     terminal.note(f"Every finished run is kept in {results.path}.")

@@ -9,8 +9,8 @@ from manyview.experiments import paper_tables
 from manyview.experiments.compare import IN_WORDS
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
-from manyview.experiments.run import Record, Run
-from manyview.experiments.summary import Summary, by, summarise
+from manyview.experiments.planned_run import Record, Run
+from manyview.experiments.seed_summary import Summary, by, summarise
 from manyview.present.table import Cell, Table, mark_best
 
 DEFAULT = "S2MVTC"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from manyview.experiments import paper_tables
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import ORACLE, PUBLISHED, REFERENCE, method_names
-from manyview.experiments.run import Record, Run
-from manyview.experiments.summary import SCORES, Summary, by, summarise
+from manyview.experiments.planned_run import Record, Run
+from manyview.experiments.seed_summary import SCORES, Summary, by, summarise
 from manyview.present.table import Cell, Table, mark_best
 
 COST_COLUMNS = ("wall s", "CPU s", "peak MB", "speed")

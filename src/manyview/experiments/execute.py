@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from manyview.engine.resources import show_size
-from manyview.experiments.results import Results
-from manyview.experiments.run import Record, Run, Task, group
+from manyview.experiments.planned_run import Record, Run, Task, group
+from manyview.experiments.results_file import Results
 from manyview.running import progress
 
 # Until the first run of a process starts, it imports and loads.
@@ -168,7 +168,7 @@ def _child(
     env = os.environ | {f"{name}_NUM_THREADS": threads for name in _BLAS}
     with tempfile.TemporaryFile("w+") as stderr:
         child = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.worker"],
+            [sys.executable, "-m", f"{__package__}.task_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,

@@ -6,8 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from manyview.experiments.results import Results
-from manyview.experiments.summary import SCORES, Summary, agreement, average_ranks, by
+from manyview.experiments.results_file import Results
+from manyview.experiments.seed_summary import (
+    SCORES,
+    Summary,
+    agreement,
+    average_ranks,
+    by,
+)
 from manyview.present.table import Cell, Table, mark_best
 
 RANKED = ("ACC", "NMI", "ARI")

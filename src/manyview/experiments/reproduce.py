@@ -17,14 +17,14 @@ from manyview.experiments import (
     ablation,
     compare,
     data_table,
-    process,
-    scaling,
+    growth_of_cost,
+    learning_process,
     sensitivity,
 )
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.execute import Limits, execute
 from manyview.experiments.report import Report
-from manyview.experiments.results import Results
+from manyview.experiments.results_file import Results
 from manyview.present.table import Table
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def reproduce(
     add("Ablation", ablation.tables(execute(runs, results, limits)))
     records = execute(sensitivity.runs(data), results, limits)
     add("Sensitivity", sensitivity.tables(records), sensitivity.figures(records))
-    records = execute(process.runs(data), results, limits)
-    add("Learning process", [], process.figures(records, results, data))
+    records = execute(learning_process.runs(data), results, limits)
+    add("Learning process", [], learning_process.figures(records, results, data))
     if scale:
         add("Cost", *_cost(results, limits))
     return report.page
@@ -94,8 +94,8 @@ def _cost(results: Results, limits: Limits) -> tuple[list[Table], Figures]:
     """Along every size; one run at a time, or they would slow each other down."""
     tables: list[Table] = []
     figures: Figures = {}
-    for along in scaling.STEPS:
-        records = execute(scaling.runs(along), results, replace(limits, jobs=1))
-        tables += scaling.tables(along, records)
-        figures |= scaling.figures(along, records)
+    for along in growth_of_cost.STEPS:
+        records = execute(growth_of_cost.runs(along), results, replace(limits, jobs=1))
+        tables += growth_of_cost.tables(along, records)
+        figures |= growth_of_cost.figures(along, records)
     return tables, figures

@@ -18,7 +18,7 @@ from manyview.engine.contract import Engine
 from manyview.experiments.compare import IN_WORDS
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
-from manyview.experiments.run import Record, Run
+from manyview.experiments.planned_run import Record, Run
 from manyview.present.figures import new_figure
 from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC

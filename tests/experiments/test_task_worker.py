@@ -8,8 +8,8 @@ import pytest
 
 from manyview.experiments import estimators
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.run import Run, Task
-from manyview.experiments.worker import work
+from manyview.experiments.planned_run import Run, Task
+from manyview.experiments.task_worker import work
 
 
 def ends(*runs, **told):

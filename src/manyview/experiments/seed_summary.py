@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from manyview.experiments.execute import labels_of
-from manyview.experiments.results import Results
-from manyview.experiments.run import Record
+from manyview.experiments.planned_run import Record
+from manyview.experiments.results_file import Results
 from manyview.metrics import ari
 
 SCORES = ("ACC", "NMI", "Purity", "F-score", "Precision", "Recall", "ARI")

@@ -15,7 +15,7 @@ from io import FileIO
 from pathlib import Path
 
 from manyview.errors import FileError
-from manyview.experiments.run import Record, Run, Task
+from manyview.experiments.planned_run import Record, Run, Task
 
 FILE = "results.jsonl"
 

@@ -15,8 +15,8 @@ import numpy as np
 from manyview.experiments.compare import IN_WORDS
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
-from manyview.experiments.results import Results
-from manyview.experiments.run import Record, Run
+from manyview.experiments.planned_run import Record, Run
+from manyview.experiments.results_file import Results
 from manyview.files.atomic import whole_file
 from manyview.metrics import accuracy
 from manyview.present.figures import new_figure

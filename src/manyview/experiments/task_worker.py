@@ -1,4 +1,4 @@
-"""The process a task runs in: ``python -m manyview.experiments.worker``.
+"""The process a task runs in: ``python -m manyview.experiments.task_worker``.
 
 One line of JSON in (the task), lines of JSON out: the word ``start`` before and
 the result after every run. When the parent dies, standard input ends and so
@@ -23,7 +23,7 @@ from manyview.errors import InputError
 from manyview.experiments import estimators
 from manyview.experiments.data_set import DataSet, row_order
 from manyview.experiments.measuring import measured
-from manyview.experiments.run import Record
+from manyview.experiments.planned_run import Record
 from manyview.files.atomic import whole_file
 from manyview.metrics import clustering_scores
 from manyview.views.views import Views
@@ -110,7 +110,7 @@ def _fit(
     params = _fit_params(run["extras"], len(views))
     _, took = measured(lambda: model.fit(views, **params))
     if "trace" in params and run.get("trace_to"):
-        from manyview.experiments.process import save_trace
+        from manyview.experiments.learning_process import save_trace
 
         save_trace(Path(run["trace_to"]), model, params["trace"], rows)
     facts |= {n: getattr(model, n) for n in ("n_iter_",) if hasattr(model, n)}

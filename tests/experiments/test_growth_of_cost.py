@@ -1,21 +1,21 @@
 import pytest
 
 from manyview.errors import InputError
-from manyview.experiments import scaling
-from manyview.experiments.scaling import Sizes
+from manyview.experiments import growth_of_cost
+from manyview.experiments.growth_of_cost import Sizes
 
 
 def test_steps_change_one_size_only():
-    runs = scaling.runs("anchors", steps=(10, 20))
+    runs = growth_of_cost.runs("anchors", steps=(10, 20))
     assert [r.setting["n_anchors"] for r in runs] == [10, 20]
     assert len({r.data for r in runs}) == 1
-    views = scaling.runs("views", steps=(1, 2))
+    views = growth_of_cost.runs("views", steps=(1, 2))
     assert '"n_features": [64, 64]' in views[1].data.source
 
 
 def test_an_unknown_size_is_refused():
     with pytest.raises(InputError, match="rows, anchors, components, views, rounds"):
-        scaling.runs("columns")
+        growth_of_cost.runs("columns")
 
 
 def test_the_claims_of_the_paper():
@@ -39,7 +39,7 @@ def measured(record):
 
 
 def test_the_table_sets_the_claim_beside_the_measurement(measured):
-    (table,) = scaling.tables("rows", measured)
+    (table,) = growth_of_cost.tables("rows", measured)
     lines = [[c.text for c in row] for row in table.rows]
     assert [x[0] for x in lines] == ["10000", "20000", "40000"]
     assert [x[3] for x in lines] == ["1.00", "2.00", "4.00"]
@@ -48,7 +48,7 @@ def test_the_table_sets_the_claim_beside_the_measurement(measured):
 
 def test_the_figure_names_slope_and_claim(measured):
     pytest.importorskip("matplotlib")
-    figure = scaling.figures("rows", measured)["scaling-rows"]
+    figure = growth_of_cost.figures("rows", measured)["scaling-rows"]
     texts = [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
     assert texts == ["wall (slope 0.00)", "CPU (slope 1.00)", "the paper's claim"]
-    assert scaling.figures("rows", measured[:1]) == {}
+    assert growth_of_cost.figures("rows", measured[:1]) == {}

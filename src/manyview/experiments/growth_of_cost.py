@@ -14,8 +14,8 @@ import numpy as np
 from manyview.errors import InputError
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
-from manyview.experiments.run import Record, Run
-from manyview.experiments.summary import COSTS, summarise
+from manyview.experiments.planned_run import Record, Run
+from manyview.experiments.seed_summary import COSTS, summarise
 from manyview.present.figures import new_figure
 from manyview.present.plot import COLOURS
 from manyview.present.table import Table

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from manyview.experiments import run as run_file
+from manyview.experiments import planned_run
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.run import Run, group
+from manyview.experiments.planned_run import Run, group
 
 
 def test_the_key_changes_with_all_that_matters(small, monkeypatch):
@@ -18,7 +18,7 @@ def test_the_key_changes_with_all_that_matters(small, monkeypatch):
     ]
     assert len({r.key for r in [base, *changed]}) == 7
     assert Run(small, "file", "OPMC", {"n_init": 2}, 0).key == base.key
-    monkeypatch.setattr(run_file, "__version__", "999")
+    monkeypatch.setattr(planned_run, "__version__", "999")
     assert replace(base).key != base.key
 
 

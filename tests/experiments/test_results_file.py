@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from manyview.errors import FileError
-from manyview.experiments.results import Results
-from manyview.experiments.run import Run, Task
+from manyview.experiments.planned_run import Run, Task
+from manyview.experiments.results_file import Results
 
 WRITER = """
 import sys
-from manyview.experiments.results import Results
+from manyview.experiments.results_file import Results
 results = Results(sys.argv[1])
 for i in range(200):
     results.append({"key": f"{sys.argv[2]}-{i}", "text": "x" * 300})
@@ -89,7 +89,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_line(tmp_path):
     code = (
         "import resource, sys\n"
         "from manyview.errors import FileError\n"
-        "from manyview.experiments.results import Results\n"
+        "from manyview.experiments.results_file import Results\n"
         "results = Results(sys.argv[1])\n"
         "results.append({'key': 'a'})\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40))\n"

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from manyview.experiments.results import Results
-from manyview.experiments.summary import agreement, average_ranks, summarise
+from manyview.experiments.results_file import Results
+from manyview.experiments.seed_summary import agreement, average_ranks, summarise
 
 
 def test_seeds_are_put_together_settings_are_not(record):

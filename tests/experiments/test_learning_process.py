@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from manyview.experiments import process
+from manyview.experiments import learning_process
 from manyview.experiments.execute import execute
-from manyview.experiments.results import Results
+from manyview.experiments.results_file import Results
 
 
 def test_a_traced_run_is_drawn_view_by_view_and_round_by_round(small, tmp_path):
     pytest.importorskip("matplotlib")
     results = Results(tmp_path)
-    runs = process.runs([small], order="shuffled", n_rows=30)
+    runs = learning_process.runs([small], order="shuffled", n_rows=30)
     records = execute(runs, results)
     assert records[0]["status"] == "ok", records[0]
     with np.load(tmp_path / "arrays" / f"{runs[0].key}.npz") as trace:
@@ -18,7 +18,7 @@ def test_a_traced_run_is_drawn_view_by_view_and_round_by_round(small, tmp_path):
         # Rows are numbers of the file, whatever the shuffle.
         labels = small.load().labels[trace["rows"]]
         assert len(set(zip(labels, trace["found"], strict=True))) < 30
-    figures = process.figures(records, results, [small])
+    figures = learning_process.figures(records, results, [small])
     figure = figures["process-small-shuffled"]
     titles = [a.get_title() for a in figure.axes if a.get_title()]
     assert titles == [
@@ -30,4 +30,4 @@ def test_a_traced_run_is_drawn_view_by_view_and_round_by_round(small, tmp_path):
 
 def test_failed_runs_are_left_out(record, tmp_path, small):
     failed = record(status="failed", error="x")
-    assert process.figures([failed], Results(tmp_path), [small]) == {}
+    assert learning_process.figures([failed], Results(tmp_path), [small]) == {}
