@@ -17,7 +17,7 @@ INTERNAL = {
     ("base.py", "NotImplementedError"),
     ("checks.py", "AssertionError"),
     ("datasets/__init__.py", "AttributeError"),
-    ("datasets/npy_file.py", "ValueError"),
+    ("files/npy_file.py", "ValueError"),
     ("datasets/store.py", "ValueError"),
 }
 ADVICE = re.compile(

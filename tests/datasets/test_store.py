@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.datasets import store
-from manyview.datasets.formats import npy_file
 from manyview.datasets.formats.raw import RawData
 from manyview.datasets.store import META, open_store, write_store
 from manyview.errors import FileError
+from manyview.files import npy_file
 
 
 @pytest.fixture

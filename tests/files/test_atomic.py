@@ -8,7 +8,7 @@ import pytest
 
 from manyview.errors import FileError
 from manyview.files import atomic as whole
-from manyview.files.atomic import whole_file, whole_folder
+from manyview.files.atomic import atomic_file, atomic_folder
 from manyview.present import figures, plot
 from manyview.present.table import Table
 
@@ -27,24 +27,24 @@ def dead() -> int:
 
 def write(kind, target, text="new"):
     with kind(target) as part:
-        file = part / "file" if kind is whole_folder else part
+        file = part / "file" if kind is atomic_folder else part
         file.write_text(text)
 
 
-@pytest.mark.parametrize("kind", [whole_file, whole_folder])
+@pytest.mark.parametrize("kind", [atomic_file, atomic_folder])
 def test_nothing_is_seen_before_the_end_and_nothing_else_after(kind, tmp_path):
     target = tmp_path / "out"
     with kind(target) as part:
         assert not target.exists()
-        (part / "file" if kind is whole_folder else part).write_text("new")
+        (part / "file" if kind is atomic_folder else part).write_text("new")
     assert list(tmp_path.iterdir()) == [target]
     write(kind, target, "newer")
-    file = target / "file" if kind is whole_folder else target
+    file = target / "file" if kind is atomic_folder else target
     assert file.read_text() == "newer"
     assert list(tmp_path.iterdir()) == [target]
 
 
-@pytest.mark.parametrize("kind", [whole_file, whole_folder])
+@pytest.mark.parametrize("kind", [atomic_file, atomic_folder])
 @pytest.mark.parametrize(
     "fault", [OSError(28, "No space left on device"), ZeroDivisionError()]
 )
@@ -54,7 +54,7 @@ def test_a_failure_leaves_what_was_there(kind, fault, tmp_path):
     kept = FileError if isinstance(fault, OSError) else ZeroDivisionError
     with pytest.raises(kept), kind(target):
         raise fault
-    file = target / "file" if kind is whole_folder else target
+    file = target / "file" if kind is atomic_folder else target
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -74,27 +74,27 @@ def test_tables_and_figures_clear_away_what_killed_writers_left(tmp_path, dead):
 
 def test_the_sentence_names_place_and_reason(tmp_path):
     with pytest.raises(FileError, match=r"out was not written: No such file.*Choose"):
-        write(whole_file, tmp_path / "nowhere" / "out")
+        write(atomic_file, tmp_path / "nowhere" / "out")
 
 
-@pytest.mark.parametrize("kind", [whole_file, whole_folder])
+@pytest.mark.parametrize("kind", [atomic_file, atomic_folder])
 def test_leftovers_of_killed_processes_are_cleared(kind, tmp_path, dead):
     target = tmp_path / "out"
     gone, alive = neighbour(target, dead), neighbour(target, os.getppid())
     elsewhere = tmp_path / f".out.another-machine.{dead}.00"
     for path in (gone, alive, elsewhere):
-        path.mkdir() if kind is whole_folder else path.write_text("half")
+        path.mkdir() if kind is atomic_folder else path.write_text("half")
     write(kind, target)
     assert sorted(tmp_path.iterdir()) == sorted([alive, elsewhere, target])
 
 
 def test_an_old_folder_set_aside_by_a_killed_process_returns(tmp_path, dead):
     target = tmp_path / "out"
-    write(whole_folder, target, "old")
+    write(atomic_folder, target, "old")
     aside = neighbour(target, dead, "00.old")
     aside.mkdir()
     target.rename(aside / target.name)
-    with pytest.raises(RuntimeError), whole_folder(target):
+    with pytest.raises(RuntimeError), atomic_folder(target):
         raise RuntimeError("this attempt fails too")
     assert (target / "file").read_text() == "old"
 
@@ -103,14 +103,14 @@ def test_an_old_folder_that_is_half_removed_does_not_return(
     tmp_path, dead, monkeypatch
 ):
     target = tmp_path / "out"
-    write(whole_folder, target, "old")
+    write(atomic_folder, target, "old")
     monkeypatch.setattr(whole.os, "getpid", lambda: dead)
     monkeypatch.setattr(whole.shutil, "rmtree", lambda path, **options: None)
-    write(whole_folder, target, "new")
+    write(atomic_folder, target, "new")
     monkeypatch.undo()
     (target / "file").unlink()
     target.rmdir()
-    write(whole_folder, target, "newest")
+    write(atomic_folder, target, "newest")
     assert (target / "file").read_text() == "newest"
     assert list(tmp_path.iterdir()) == [target]
 

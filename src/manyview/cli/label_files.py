@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manyview.datasets.formats.npy_file import map_array
 from manyview.datasets.layout import LABEL_NAMES
 from manyview.errors import FileError
+from manyview.files.npy_file import map_array
 from manyview.files.run_folder import META
 
 _TEXT = (".csv", ".tsv", ".txt")

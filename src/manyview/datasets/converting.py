@@ -14,7 +14,7 @@ from manyview.datasets.loading import load
 from manyview.datasets.store import SUFFIX, is_store, write_store
 from manyview.engine.resources import parse_size
 from manyview.errors import FileError
-from manyview.files.atomic import whole_folder
+from manyview.files.atomic import atomic_folder
 from manyview.views.views import Views
 
 
@@ -64,7 +64,7 @@ def convert(
         request = Request(
             None if names is None else tuple(names), labels, parse_size(memory_limit)
         )
-        with whole_folder(target) as folder, Sandbox(time_limit) as sandbox:
+        with atomic_folder(target) as folder, Sandbox(time_limit) as sandbox:
             sandbox.write(Path(source).expanduser(), request, folder)
         return target
     if not isinstance(source, Views):
@@ -83,7 +83,7 @@ def write_whole(
 ) -> Path:
     """Write parts, lazy or not, to a data folder; the folder's path."""
     target = _target(Path(out).expanduser(), overwrite)
-    with whole_folder(target) as folder:
+    with atomic_folder(target) as folder:
         write_store(raw, folder)
     return target
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from manyview.datasets.formats.npy_file import map_array
 from manyview.datasets.formats.raw import NDArray, RawData, Request
 from manyview.datasets.formats.zarr_store import looks_like_zarr, read
 from manyview.datasets.layout import LABEL_NAMES
 from manyview.datasets.many_files import combine
 from manyview.datasets.store import is_store, open_store
 from manyview.errors import DependencyError, FileError
+from manyview.files.npy_file import map_array
 from manyview.views.views import Views
 
 _MOST_OPEN = 16

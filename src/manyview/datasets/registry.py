@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from manyview.datasets.formats.npy_file import file_checksum
 from manyview.datasets.store import SUFFIX
 from manyview.errors import FileError
+from manyview.files.npy_file import file_checksum
 from manyview.views.views import Views
 
 ENVIRONMENT = "MANYVIEW_DATA"

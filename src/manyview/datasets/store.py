@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.datasets.formats.npy_file import (
+from manyview.datasets.formats.raw import NDArray, RawData
+from manyview.errors import FileError
+from manyview.files.npy_file import (
     file_checksum,
     map_array,
     native,
     write_array,
 )
-from manyview.datasets.formats.raw import NDArray, RawData
-from manyview.errors import FileError
 
 SUFFIX = ".manyview-data"
 META = "meta.json"

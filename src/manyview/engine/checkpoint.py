@@ -29,7 +29,7 @@ import numpy as np
 from manyview.arrays.ops import to_host
 from manyview.engine.contract import Engine
 from manyview.errors import FileError, InputError, InputTypeError
-from manyview.files.atomic import is_unfinished, whole_file
+from manyview.files.atomic import atomic_file, is_unfinished
 from manyview.files.codec import Encoder, decode
 from manyview.stages.sampling import Draw
 
@@ -132,7 +132,7 @@ class Checkpoint:
         text = json.dumps(encoder.encode(value, name)).encode()
         parts: dict[str, Any] = {f"a{i}": a for i, a in enumerate(encoder.arrays)}
         target = self.folder / f"{stem}.npz"
-        with whole_file(target) as temporary, temporary.open("wb") as file:
+        with atomic_file(target) as temporary, temporary.open("wb") as file:
             np.savez(file, value=np.frombuffer(text, np.uint8), **parts)
         for path, old in self._files(name):
             if old != number:
@@ -156,7 +156,7 @@ class Checkpoint:
         path = self.folder / FIT
         mine = json.loads(json.dumps({"version": VERSION, **mine}))
         if not path.exists():
-            with whole_file(path) as temporary:
+            with atomic_file(path) as temporary:
                 temporary.write_text(json.dumps(mine, indent=1))
             return
         try:
@@ -179,7 +179,7 @@ NO_CHECKPOINT = Checkpoint(None, None)
 
 def _write_rows(path: Path, array: Any) -> None:
     """An array of any kind as a npy file, some rows at a time."""
-    with whole_file(path) as temporary:
+    with atomic_file(path) as temporary:
         kind = np.dtype(str(array.dtype).removeprefix("torch."))
         shape = tuple(map(int, array.shape))
         header = {"descr": kind.str, "fortran_order": False, "shape": shape}

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from manyview.datasets import registry
-from manyview.datasets.formats.npy_file import file_checksum
 from manyview.errors import InputError
+from manyview.files.npy_file import file_checksum
 from manyview.views.views import Views
 
 ORDERS = ("file", "sorted", "shuffled")

@@ -17,7 +17,7 @@ from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
 from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.results_file import Results
-from manyview.files.atomic import whole_file
+from manyview.files.atomic import atomic_file
 from manyview.metrics import accuracy
 from manyview.present.figures import new_figure
 from manyview.present.plot import COLOURS, MARKERS, flatten
@@ -51,7 +51,7 @@ def save_trace(path: Path, model: Any, traced: Any, rows: Any) -> None:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays |= {"rows": rows[traced], "found": model.labels_[traced]}
-    with whole_file(path) as part, part.open("wb") as file:
+    with atomic_file(path) as part, part.open("wb") as file:
         np.savez_compressed(file, **arrays)
 
 

@@ -10,11 +10,13 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from manyview.experiments.execute import labels_of
 from manyview.experiments.planned_run import Record
 from manyview.experiments.results_file import Results
 from manyview.metrics import ari
+from manyview.present.table import Cell, mark_best
 
 SCORES = ("ACC", "NMI", "Purity", "F-score", "Precision", "Recall", "ARI")
 COSTS = ("wall_s", "cpu_s", "peak_bytes", "start_bytes")
@@ -55,29 +57,52 @@ class Summary:
         values = self.values(name)
         if not values:
             return "–"
-        if len(values) == 1:
-            return f"{values[0]:.3f}"
-        return f"{mean(values):.3f} ± {stdev(values):.3f}"
+        spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
+        return f"{mean(values):.3f}{spread}"
 
 
 def summarise(records: Iterable[Record]) -> list[Summary]:
     """Records by data, order, method and setting, in order of first appearance."""
-    groups: dict[str, list[Record]] = {}
-    for r in records:
-        what = [r["data"], r["order"], r["method"], r["setting"], r.get("extras")]
-        groups.setdefault(json.dumps(what, sort_keys=True), []).append(r)
+    groups = by(
+        records,
+        lambda r: json.dumps(
+            [r["data"], r["order"], r["method"], r["setting"], r.get("extras")],
+            sort_keys=True,
+        ),
+    )
     return [
         Summary(g[0]["data"], g[0]["order"], g[0]["method"], g[0]["setting"], tuple(g))
         for g in groups.values()
     ]
 
 
+def by[Item](
+    items: Iterable[Item], key: Callable[[Item], Any]
+) -> dict[Any, list[Item]]:
+    """Grouped, in order of first appearance."""
+    groups: dict[Any, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def cells(found: Sequence[Summary | None], score: str) -> list[Cell]:
+    """A score of every summary; the best and second best stand out."""
+    marks = mark_best([None if s is None else s.mean(score) for s in found])
+    texts = ("–" if s is None else s.show(score) for s in found)
+    return [Cell(*cell) for cell in zip(texts, marks, strict=True)]
+
+
+def most_seeds(group: Iterable[Summary]) -> int:
+    """The number of seeds that a caption names."""
+    return max(len(s.records) for s in group)
+
+
 def agreement(summary: Summary, results: Results) -> float | None:
     """Mean ARI between the labels of all pairs of seeds."""
     paths = [labels_of(r, results) for r in summary.ok]
     labels = [np.load(p, allow_pickle=False) for p in paths if p.exists()]
-    pairs = [ari(a, b) for a, b in combinations(labels, 2)]
-    return mean(pairs) if pairs else None
+    return mean_known(ari(a, b) for a, b in combinations(labels, 2))
 
 
 def average_ranks(
@@ -85,26 +110,18 @@ def average_ranks(
 ) -> dict[str, tuple[float, int]]:
     """Mean rank of every method over data sets (1 is best), and their number.
 
-    Ranks are among the methods that have a figure; one that failed on a data set
-    takes the last place there.
+    A method that failed on a data set takes the last place there.
     """
-    from scipy.stats import rankdata
-
     ranks: dict[str, list[float]] = {}
-    for _, group in by(summaries, lambda s: s.data).items():
+    for group in by(summaries, lambda s: s.data).values():
         found = [s.mean(score) for s in group]
-        worst = -np.inf
-        order = rankdata([-(worst if f is None else f) for f in found])
-        for s, rank in zip(group, order, strict=True):
-            ranks.setdefault(s.method, []).append(float(rank))
+        places = rankdata([np.inf if f is None else -f for f in found])
+        for s, place in zip(group, places, strict=True):
+            ranks.setdefault(s.method, []).append(float(place))
     return {m: (mean(r), len(r)) for m, r in ranks.items()}
 
 
-def by(
-    summaries: Iterable[Summary], key: Callable[[Summary], Any]
-) -> dict[Any, list[Summary]]:
-    """Grouped, in order of first appearance."""
-    groups: dict[Any, list[Summary]] = {}
-    for s in summaries:
-        groups.setdefault(key(s), []).append(s)
-    return groups
+def mean_known(values: Iterable[float | None]) -> float | None:
+    """Mean of the values there are."""
+    known = [v for v in values if v is not None]
+    return mean(known) if known else None

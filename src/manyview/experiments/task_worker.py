@@ -24,7 +24,7 @@ from manyview.experiments import estimators
 from manyview.experiments.data_set import DataSet, row_order
 from manyview.experiments.measuring import measured
 from manyview.experiments.planned_run import Record
-from manyview.files.atomic import whole_file
+from manyview.files.atomic import atomic_file
 from manyview.metrics import clustering_scores
 from manyview.views.views import Views
 
@@ -168,7 +168,7 @@ def _oracle(views: Views, seed: int) -> tuple[Any, Record]:
 
 def _save(path: Path, labels: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as part, part.open("wb") as file:
+    with atomic_file(path) as part, part.open("wb") as file:
         np.save(file, labels)
 
 

@@ -21,7 +21,7 @@ from manyview.errors import FileError
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[Path]:
+def atomic_file(target: Path) -> Iterator[Path]:
     """A path to write to, which takes the target's name when the block succeeds."""
     _sweep(target)
     part = _neighbour(target)
@@ -36,12 +36,12 @@ def whole_file(target: Path) -> Iterator[Path]:
 
 def write_text(target: Path, text: str) -> None:
     """A text file, whole or not at all."""
-    with whole_file(target) as part:
+    with atomic_file(target) as part:
         part.write_text(text, encoding="utf-8")
 
 
 @contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
+def atomic_folder(target: Path) -> Iterator[Path]:
     """An empty folder, which takes the target's place when the block succeeds."""
     _sweep(target)
     folder = _neighbour(target)

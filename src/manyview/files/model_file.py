@@ -23,7 +23,7 @@ import numpy as np
 from manyview import __version__
 from manyview.base import MultiViewClusterer
 from manyview.errors import FileError, InputTypeError
-from manyview.files.atomic import whole_file
+from manyview.files.atomic import atomic_file
 from manyview.files.codec import Encoder, decode
 
 FORMAT = "manyview model"
@@ -52,7 +52,7 @@ def save(model: MultiViewClusterer, path: str | os.PathLike[str]) -> Path:
     target = Path(path).expanduser()
     encoder = Encoder()
     meta = _describe(model, encoder)
-    with whole_file(target) as part, part.open("w+b") as file:
+    with atomic_file(target) as part, part.open("w+b") as file:
         _write(file, meta, encoder.arrays)
     return target
 
@@ -247,7 +247,7 @@ def _read_meta(archive: zipfile.ZipFile, info: Any, name: str) -> dict[str, Any]
 
 
 def _read_array(archive: zipfile.ZipFile, info: Any, name: str) -> Any:
-    from manyview.datasets.formats.npy_file import read_header
+    from manyview.files.npy_file import read_header
 
     with archive.open(info) as stream:
         header = read_header(

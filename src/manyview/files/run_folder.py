@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from manyview.errors import FileError, InputError
-from manyview.files.atomic import whole_folder
+from manyview.files.atomic import atomic_folder
 
 FORMAT = 1
 META = "run.json"
@@ -151,7 +151,7 @@ def writing(
             f"{target.parent} could not be made: {error.strerror}. Choose another "
             "place to write to."
         ) from error
-    with whole_folder(target) as folder:
+    with atomic_folder(target) as folder:
         np.save(folder / "labels.npy", run.labels, allow_pickle=False)
         _write_labels(folder / "labels.csv", run)
         if run.embedding is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manyview.errors import DependencyError
-from manyview.files.atomic import whole_file
+from manyview.files.atomic import atomic_file
 from manyview.present.plot import INSTALL
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     paths = []
     for ending in ("png", "svg"):
         path = stem.with_name(f"{stem.name}.{ending}")
-        with whole_file(path) as part:
+        with atomic_file(path) as part:
             figure.savefig(part, dpi=160, format=ending)
         paths.append(path)
     return paths

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from manyview.errors import DependencyError, InputError
-from manyview.files.atomic import whole_file
+from manyview.files.atomic import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -215,5 +215,5 @@ def _write_name(axis: Axes, place: Matrix, name: str) -> None:
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure at print resolution; the ending (.png, .svg) is the format."""
     target = Path(path)
-    with whole_file(target) as part:
+    with atomic_file(target) as part:
         figure.savefig(part, dpi=150, format=target.suffix.lstrip(".") or None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from manyview.datasets.formats.npy_file import map_array
 from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.layout import LABEL_NAMES, tidy_labels
 from manyview.errors import FileError
+from manyview.files.npy_file import map_array
 
 
 def read(path: Path, request: Request, stack: ExitStack) -> RawData:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.datasets.formats.npy_file import read_header
 from manyview.datasets.formats.raw import NDArray, RawData, Request, clean_name
 from manyview.datasets.layout import arrange
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
+from manyview.files.npy_file import read_header
 
 _PARTS = ("data", "indices", "indptr", "shape")
 

@@ -15,10 +15,13 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from manyview.datasets.formats.raw import NDArray
 from manyview.errors import FileError
 
+NDArray = np.ndarray[Any, Any]
+
+# Copied at a time: large enough for a disk to run at full speed, small beside memory.
 BLOCK_BYTES = 32 * 2**20
+# NumPy's own limit of a header; longer ones are an attack on its parser.
 _MAX_HEADER = 10_000
 
 

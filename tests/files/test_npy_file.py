@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from manyview.datasets.formats import npy_file
-from manyview.datasets.formats.npy_file import map_array, write_array
 from manyview.datasets.formats.raw import Transposed
 from manyview.errors import FileError
+from manyview.files import npy_file
+from manyview.files.npy_file import map_array, write_array
 
 
 @pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f2", "|u1", "|b1", ">i4", "<U5"])
