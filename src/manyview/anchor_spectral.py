@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from manyview.arrays.ops import unit_rows
 from manyview.base import check_choice, check_count, check_dtype, child_seed, generator
-from manyview.baselines.parts.standardise import unit_rows
 from manyview.engine.checkpoint import Checkpoint
 from manyview.engine.contract import Engine, Result, State
 from manyview.engine.plan import Need

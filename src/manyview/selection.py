@@ -28,9 +28,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from manyview.anchor_spectral import AnchorSpectral
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import to_host, unit_rows
 from manyview.base import check_count, child_seed, generator
-from manyview.baselines.parts.standardise import unit_rows
 from manyview.engine.contract import open_engine
 from manyview.errors import DegenerateWarning, InputError
 from manyview.kmeans.quiet import quiet_fit

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from manyview.arrays.ops import unit_rows
 from manyview.baselines import LMTC
 from manyview.baselines.lmtc import Stack, iterate, shrink, shrink_stack, start
-from manyview.baselines.parts.standardise import unit_rows
 from manyview.metrics import clustering_scores
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from manyview.baselines.parts.standardise import unit_rows
+from manyview.arrays.ops import unit_rows
 from manyview.kmeans.spherical import assign, lloyd, spherical_kmeans, update_centres
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
+from manyview.arrays.ops import unit_rows
 from manyview.base import (
     FloatArray,
     IntArray,
@@ -20,7 +21,7 @@ from manyview.base import (
 )
 from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.content_order import content_ordered, restored
-from manyview.baselines.parts.standardise import unit_rows, z_feature
+from manyview.baselines.parts.standardise import z_feature
 from manyview.baselines.parts.transfer_cut import transfer_cut
 from manyview.kmeans.quiet import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
+from manyview.arrays.ops import unit_rows
 from manyview.base import (
     FloatArray,
     MultiViewClusterer,
@@ -19,7 +20,7 @@ from manyview.base import (
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows
 from manyview.baselines.parts.procrustes import polar
-from manyview.baselines.parts.standardise import unit_rows, z_feature
+from manyview.baselines.parts.standardise import z_feature
 
 FIRST_RHO = 1e-4
 

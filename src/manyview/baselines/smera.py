@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.cluster import KMeans
 
-from manyview.arrays.ops import index_sum
+from manyview.arrays.ops import index_sum, unit_rows
 from manyview.base import (
     FloatArray,
     IntArray,
@@ -22,7 +22,6 @@ from manyview.base import (
 from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.fold_admm import admm
 from manyview.baselines.parts.memory_need import require_memory
-from manyview.baselines.parts.standardise import unit_rows
 from manyview.errors import InputError, InputTypeError
 from manyview.kmeans.quiet import quiet_fit
 from manyview.views.views import Views

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manyview.arrays.ops import index_sum
+from manyview.arrays.ops import index_sum, unit_rows
 from manyview.base import FloatArray, IntArray
-from manyview.baselines.parts.standardise import unit_rows
 
 
 class SphericalClusters(NamedTuple):

@@ -20,10 +20,10 @@ from manyview.arrays.ops import (
     like,
     namespace,
     to_host,
+    unit_rows,
     wide,
     wide_sum,
 )
-from manyview.baselines.parts.standardise import unit_rows
 from manyview.engine.contract import Engine, Result, State
 from manyview.views.views import Block
 

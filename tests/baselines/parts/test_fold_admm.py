@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from manyview.arrays.ops import unit_rows
 from manyview.baselines.parts.fold import low_rank_fold
 from manyview.baselines.parts.fold_admm import admm
 from manyview.baselines.parts.procrustes import polar
-from manyview.baselines.parts.standardise import unit_rows
 
 
 def unit_views(seed=0):

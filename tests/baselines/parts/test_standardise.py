@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.baselines.parts.standardise import (
-    feature_moments,
-    unit_rows,
-    z_feature,
-    z_sample,
-)
+from manyview.arrays.ops import unit_rows
+from manyview.baselines.parts.standardise import feature_moments, z_feature, z_sample
 
 
 @pytest.fixture

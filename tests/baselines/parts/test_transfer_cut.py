@@ -1,7 +1,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.baselines.parts.standardise import unit_rows
+from manyview.arrays.ops import unit_rows
 from manyview.baselines.parts.transfer_cut import transfer_cut
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.cluster import KMeans
 
+from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, IntArray, child_seed
-from manyview.baselines.parts.standardise import unit_rows
 from manyview.kmeans.quiet import quiet_fit
 
 MAX_ITER = 100

@@ -9,10 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from array_api_compat import is_torch_array
-
-from manyview.arrays.ops import Array, has_float64, namespace, row_norms, wide_norms
 
 FloatArray = np.ndarray[Any, Any]
 
@@ -83,39 +79,3 @@ def z_sample(X: FloatArray) -> FloatArray:
     Z /= np.where(constant, 1, std)[:, None]
     Z[constant] = 0
     return Z
-
-
-def unit_rows(x: Array) -> Array:
-    """Every row to Euclidean length 1, dense or sparse; a zero row stays zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.baselines.parts.standardise import unit_rows
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    # Squares of very small or very large entries would vanish or overflow, unless
-    # they are taken in a wider type.
-    if is_torch_array(x) and x.dtype.itemsize == 4 and has_float64(x):
-        return _divide_rows(x, wide_norms(x))
-    scaled = _divide_rows(x, _largest(x))
-    return _divide_rows(scaled, row_norms(scaled) ** 0.5)
-
-
-def _largest(x: Array) -> Array:
-    """The largest absolute entry of every row."""
-    if sp.issparse(x):
-        return abs(x).max(axis=1).toarray().ravel()
-    xp = namespace(x)
-    return xp.max(xp.abs(x), axis=1)
-
-
-def _divide_rows(x: Array, by: Array) -> Array:
-    """Every row divided by its number; by nothing where that is 0."""
-    xp = namespace(by)
-    safe = xp.where(by > 0, by, xp.ones_like(by))
-    if sp.issparse(x):
-        data = x.data / np.repeat(safe, np.diff(x.indptr)).astype(x.dtype)
-        return sp.csr_array((data, x.indices, x.indptr), shape=x.shape)
-    return x / safe[:, None]

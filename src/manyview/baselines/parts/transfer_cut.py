@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
+from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray
-from manyview.baselines.parts.standardise import unit_rows
 
 
 def transfer_cut(B: sp.csr_array, n_vectors: int) -> FloatArray:
