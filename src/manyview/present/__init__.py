@@ -1,1 +1,3 @@
 """Tables, figures and pages."""
+
+from manyview.present import plot as plot
