@@ -157,7 +157,7 @@ def _model(folder: Path, sandbox: Sandbox) -> Target:
     def is_same(found: Any) -> bool:
         return np.array_equal(found.predict([a, b]), model.predict([a, b]))
 
-    return Target([path], lambda: manyview.load(path), is_same)
+    return Target([path], lambda: manyview.load_model(path), is_same)
 
 
 def is_sound(data: Views) -> bool:

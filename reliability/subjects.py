@@ -118,7 +118,7 @@ class Fit:
         names = ("labels.npy", "labels.csv", "embedding.npy")
         found = {n: (work / "run" / n).read_bytes() for n in names}
         # Equal models may share their arrays differently inside the file.
-        model = manyview.load(work / "run" / "model.manyview")
+        model = manyview.load_model(work / "run" / "model.manyview")
         rows = model.transform([np.load(path)[:200] for path in self._files])
         found["objective"] = str(model.objective_).encode()
         return found | {"new rows": rows.tobytes()}

@@ -36,6 +36,7 @@ from manyview.errors import (
     ManyviewError,
     NotFittedError,
 )
+from manyview.files.model_file import write_model
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
@@ -151,10 +152,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(str(error)) from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to a file that `manyview.load` reads; its path."""
-        from manyview.files.model_file import save
-
-        return save(self, path)
+        """Write the fitted model to a file `manyview.load_model` reads; its path."""
+        self._check_fitted()
+        return write_model(self, path)
 
     def _check_n_clusters(self, n_samples: int) -> None:
         asks = isinstance(self.n_clusters, str) and self.n_clusters == "auto"

@@ -33,9 +33,9 @@ import numpy as np
 
 from manyview.arrays.ops import to_host
 from manyview.base import ManyviewTags, check_rows, child_seed, generator
-from manyview.engine.checkpoint import NO_CHECKPOINT, Checkpoint
-from manyview.engine.contract import Engine
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
 from manyview.errors import InputError
+from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
 from manyview.replay import ReplayClusterer
 from manyview.running import progress
@@ -302,11 +302,13 @@ class S2MVTC(ReplayClusterer):
     def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
         """The method on an engine's blocks: set-up passes, rounds, clustering."""
         given = {"order": order, "groups": groups, "trace": trace}
-        saved = Checkpoint(self.checkpoint, self, **given)
+        saved: NoCheckpoint = NO_CHECKPOINT
+        if self.checkpoint is not None:
+            saved = Checkpoint(self.checkpoint, self, **given)
         rng = saved.keep("rng", generator(self.random_state))
         m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
         drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
-        saved.check_data(drawn)
+        saved.check_data(drawn, engine)
         self._check_drawn(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         drawn = drawn.seen(scalings)
@@ -453,7 +455,7 @@ class S2MVTC(ReplayClusterer):
         drawn: Draw,
         seed: int,
         first: Matrix | None,
-        saved: Checkpoint,
+        saved: NoCheckpoint,
     ) -> None:
         """The D, G problem of eq. (18) on the rows of B_bar."""
         self.embedding_ = engine.read("B_bar")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manyview import load
+from manyview import load_model
 from manyview.files.run_folder import read_meta
 
 FIT = ("fit", "a.npy", "b.npy", "-k", 3, "--method", "AnchorSpectral", "-o", "run")
@@ -21,7 +21,7 @@ def run(manyview, folder: Path) -> Path:
 
 
 def test_fit_leaves_its_model(run: Path) -> None:
-    model = load(run / "model.manyview")
+    model = load_model(run / "model.manyview")
     assert np.array_equal(model.labels_, np.load(run / "labels.npy"))
     assert "model.manyview" in read_meta(run)["files"]
 

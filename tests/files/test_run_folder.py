@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from manyview.errors import FileError, InputError
+from manyview.files.json_value import json_value
 from manyview.files.run_folder import (
     Run,
     check_target,
-    plain,
     read_meta,
     write_run,
     writing,
@@ -145,7 +145,7 @@ def test_everything_can_be_json() -> None:
         "nan": float("nan"), "int": np.int64(3), "bool": np.True_, "path": Path("a"),
         "dtype": np.dtype("float32"), "tuple": (1, None), "vector": np.arange(2),
     }  # fmt: skip
-    assert json.loads(json.dumps(plain(value), allow_nan=False)) == {
+    assert json.loads(json.dumps(json_value(value), allow_nan=False)) == {
         "nan": "nan", "int": 3, "bool": True, "path": "a",
-        "dtype": "dtype('float32')", "tuple": [1, None], "vector": [0, 1],
+        "dtype": "float32", "tuple": [1, None], "vector": [0, 1],
     }  # fmt: skip

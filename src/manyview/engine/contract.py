@@ -16,7 +16,7 @@ An engine decides only where blocks live; no method asks which one it has.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, ValuesView
+from collections.abc import Callable, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -156,3 +156,35 @@ def views_elsewhere(X: Any) -> Any:
     from manyview.engine.dask_views import DaskViews
 
     return DaskViews(X)
+
+
+class NoCheckpoint:
+    """Keeps nothing: what a fit that no checkpoint follows writes to."""
+
+    def check_data(self, drawn: Any, engine: Engine) -> None:
+        """Refuse to go on with other data than those the checkpoint was made with."""
+
+    def keep(self, name: str, value: Any) -> Any:
+        """The value kept under this name; the given one where there is none."""
+        return value
+
+    def load(self, name: str) -> Any:
+        """The latest value of this name, or None."""
+        return None
+
+    def put_rows(self, name: str, engine: Engine) -> None:
+        """Give the engine's blocks the state fields of the latest value."""
+
+    def save(
+        self,
+        name: str,
+        value: Any,
+        *,
+        number: int = 0,
+        engine: Engine | None = None,
+        fields: Sequence[str] = (),
+    ) -> None:
+        """Keep a value, and state fields of the engine's blocks with it."""
+
+
+NO_CHECKPOINT = NoCheckpoint()

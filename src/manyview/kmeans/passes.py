@@ -27,8 +27,7 @@ from manyview.arrays.ops import (
     wide,
     wide_sum,
 )
-from manyview.engine.checkpoint import NO_CHECKPOINT, Checkpoint
-from manyview.engine.contract import Engine, Result, State
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, Result, State
 from manyview.kmeans.lloyd import lloyd
 from manyview.kmeans.quiet import quiet_fit
 from manyview.kmeans.seeding import spread_rows
@@ -177,7 +176,7 @@ def kmeans(
     first: Matrix | None = None,
     max_iter: int = MOST_PASSES,
     tol: float = 1e-5,
-    saved: Checkpoint = NO_CHECKPOINT,
+    saved: NoCheckpoint = NO_CHECKPOINT,
 ) -> Clustering:
     """Best of `n_init` runs on the given (drawn) rows, then Lloyd steps on all.
 

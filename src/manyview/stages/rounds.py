@@ -21,8 +21,7 @@ from manyview.arrays.ops import (
     wide,
     wide_sum,
 )
-from manyview.engine.checkpoint import NO_CHECKPOINT, Checkpoint
-from manyview.engine.contract import Engine, Result, State
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, Result, State
 from manyview.kmeans.passes import pick, z_score
 from manyview.running import progress
 from manyview.stages import ridge
@@ -292,7 +291,7 @@ def run_rounds(
     max_iter: int,
     sequence: smoothing.Sequence | None,
     trace: Matrix | None,
-    saved: Checkpoint = NO_CHECKPOINT,
+    saved: NoCheckpoint = NO_CHECKPOINT,
 ) -> History:
     """All rounds, or those a checkpoint has not seen, one pass each."""
     begun = saved.load("rounds") or Finished([], [], [], first.products, first.smooth)

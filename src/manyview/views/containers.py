@@ -189,7 +189,7 @@ def _default(n_clusters: int | str, random_state: Any) -> MultiViewClusterer:
 def _write(target: Any, model: MultiViewClusterer, key: str) -> None:
     import pandas
 
-    from manyview.files.run_folder import plain
+    from manyview.files.json_value import json_value
 
     names = [str(j) for j in range(model.n_clusters_)]
     codes = to_host(model.labels_)
@@ -198,7 +198,7 @@ def _write(target: Any, model: MultiViewClusterer, key: str) -> None:
         target.obs[f"{key}_certainty"] = model.certainty_
     if hasattr(model, "embedding_"):
         target.obsm[f"X_{key}"] = to_host(model.embedding_)
-    params = {k: v for k, v in plain(model.get_params()).items() if v is not None}
+    params = {k: v for k, v in json_value(model.get_params()).items() if v is not None}
     facts = {"method": type(model).__name__, "params": params}
     facts["views"] = np.asarray(model.view_names_)
     if hasattr(model, "view_influence_"):
