@@ -23,7 +23,7 @@ import numpy as np
 from manyview.engine.resources import parse_size, require_room
 from manyview.errors import FileError
 from manyview.files.atomic import atomic_file
-from manyview.files.npy_file import read_header
+from manyview.files.npy_file import read_array
 
 # A million fitted numbers written out in JSON are 20 MB; more is no description.
 MOST_JSON_BYTES = 256 * 2**20
@@ -117,7 +117,12 @@ def _read(
         with zipfile.ZipFile(file) as archive:
             first, *entries = _check_entries(archive, size, name, f"{what}.json")
             content = _read_json(archive, first, name, what)
-            return content, [_read_array(archive, entry, name) for entry in entries]
+            arrays = []
+            for entry in entries:
+                with archive.open(entry) as stream:
+                    where = f"{entry.filename} in {name}"
+                    arrays.append(read_array(stream, where, entry.file_size))
+            return content, arrays
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise FileError(
             f"{name} is refused: it is no plain zip archive ({error}). Save the "
@@ -161,10 +166,3 @@ def _read_json(
     if not isinstance(content, dict) or content.get("format") != f"manyview {what}":
         raise _refused(name, f"a {info.filename} that describes no {what}")
     return content
-
-
-def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Any:
-    with archive.open(info) as stream:
-        header = read_header(stream, f"{info.filename} in {name}", info.file_size)
-        raw = np.frombuffer(stream.read(header.n_bytes), header.dtype)
-    return raw.reshape(header.shape, order=header.order).copy(order="K")

@@ -11,14 +11,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from manyview.datasets.formats.raw import NDArray, RawData, Request, clean_name
 from manyview.datasets.layout import arrange
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
-from manyview.files.npy_file import read_header
+from manyview.files.npy_file import read_array
 
 _PARTS = ("data", "indices", "indptr", "shape")
 
@@ -47,12 +46,7 @@ def read(path: Path, request: Request, stack: ExitStack) -> RawData:
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray:
     where = f"the member {clean_name(member.filename)!r}"
     with archive.open(member) as file:
-        header = read_header(file, where, member.file_size)  # type: ignore[arg-type]
-        content = file.read()
-    if len(content) != header.n_bytes:
-        raise FileError(f"{where} is cut short. Fetch or write the file again.")
-    flat: NDArray = np.frombuffer(content, header.dtype)
-    return flat.reshape(header.shape, order=header.order)
+        return read_array(file, where, member.file_size)
 
 
 def _join_sparse(arrays: dict[str, NDArray]) -> dict[str, Any]:
