@@ -8,6 +8,7 @@ from . import explain as explain
 from . import metrics as metrics
 from . import report as report
 from . import selection as selection
+from . import single_cell as single_cell
 from . import views as views
 from .anchor_spectral import AnchorSpectral as AnchorSpectral
 from .errors import ManyviewError as ManyviewError
@@ -19,8 +20,8 @@ from .present import plot as plot
 from .s2mvtc import S2MVTC as S2MVTC
 from .selection import choose_n_clusters as choose_n_clusters
 from .sequence_s2mvtc import SequenceS2MVTC as SequenceS2MVTC
+from .single_cell import cluster_mudata as cluster_mudata
 from .views import Views as Views
 from .views import containers as containers
-from .views.containers import cluster_mudata as cluster_mudata
 
 __version__: str

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 
-FIT = ("fit", "a.npy", "b.npy", "-k", 4, "-o", "run", "--set", "n_components=8")
+FIT = ("fit", "a.npy", "b.npy", "-k", 4, "-o", "run", "--set", "n_anchors=60")
 
 
 @pytest.fixture

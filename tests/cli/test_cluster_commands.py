@@ -35,17 +35,22 @@ def test_results_are_those_of_the_estimator(manyview, folder: Path) -> None:
     assert str(folder / "run") in out
 
 
-def test_s2mvtc_is_the_default_and_leaves_its_embedding(manyview, folder) -> None:
+def test_a_fit_without_smoothing_leaves_its_embedding(manyview, folder) -> None:
     code, *_ = manyview(
         "fit", "a.npy", "b.npy", "-k", 4, "--smoothing", "none", "-o", "run",
         "--set", "n_components=8", "--set", "max_iter=2",
     )  # fmt: skip
     meta = read_meta("run")
     assert code == 0
-    assert meta["method"] == "S2MVTC"
-    assert meta["settings"]["smoothing"] is None
+    assert meta["method"] == "SequenceS2MVTC"
+    assert meta["settings"]["smoothing_weight"] == 0.0
     assert meta["scores"] is None
     assert np.load("run/embedding.npy").shape == (300, 8)
+
+
+def test_s2mvtc_is_the_default(manyview, folder) -> None:
+    assert manyview("fit", "a.npy", "-k", 4, "-o", "run").code == 0
+    assert read_meta("run")["method"] == "S2MVTC"
 
 
 def test_row_names_go_into_the_labels(manyview, folder) -> None:
@@ -82,6 +87,10 @@ def test_labels_can_be_left_out(manyview, folder) -> None:
         (["a.npy", "-k", "3", "--set", "n_init"], "not of the form name=value"),
         (["a.npy", "-k", "3", "--set", "random_state=1"], "use --seed"),
         (["a.npy", "-k", "3", "--smoothing", "graph"], "no parameter 'smoothing'"),
+        (
+            ["a.npy", "-k", "3", "--method", "S2MVTC", "--smoothing", "rows"],
+            "--smoothing 'rows' is unknown; choose from graph",
+        ),
         (["a.npy", "-k", "3", "--labels", "few.txt"], "one entry per row (300)"),
         (["a.npy", "-k", "3", "--labels", "species"], "No labels named 'species'"),
         (["a.npy", "short.npy", "-k", "3"], "a has 300, short has 200"),
@@ -115,6 +124,18 @@ def test_an_earlier_run_needs_force(manyview, folder) -> None:
     assert again.code == 2 and "--force" in again.err
     assert manyview("fit", "a.npy", "-k", 2, "--force", *SIMPLE).code == 0
     assert json.loads(Path("run/run.json").read_text())["settings"]["n_clusters"] == 2
+
+
+def test_choose_k_counts_and_draws(manyview, folder: Path) -> None:
+    code, out, _ = manyview(
+        "choose-k", "a.npy", "b.npy", "--to", 8, "--figure", "k", "--json"
+    )
+    assert code == 0
+    found = json.loads(out.splitlines()[0])
+    assert found["candidates"] == list(range(2, 9))
+    assert Path("k.png").is_file() and Path("k.svg").is_file()
+    code, out, _ = manyview("choose-k", "a.npy", "b.npy", "--to", 4)
+    assert code == 0 and "stability" in out
 
 
 def test_methods_are_listed(manyview) -> None:

@@ -5,40 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from manyview.cli import terminal
-from manyview.cli.reading import Fill, LabelSource, read_views
+import manyview
+from manyview.cli import options, terminal
+from manyview.cli.read_input import read_model, read_views
+from manyview.errors import FileError
+from manyview.files.run_folder import REPORT, read_meta
 from manyview.running.progress import shown
 
 if TYPE_CHECKING:
     from manyview.order_audit import OrderAudit
-    from manyview.views.views import Views
 
 
 def report(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A folder written by manyview fit.")
+        str, Argument(metavar="RUN", help="A folder written by manyview fit.")
     ],
     data: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="The data of the run, where it has moved; may be repeated.",
         ),
     ] = None,
-    labels: LabelSource = None,
-    fill: Fill = None,
+    labels: options.LabelSource = None,
+    fill: options.Fill = None,
     audit: Annotated[
-        bool,
-        typer.Option("--audit", help="Add an order audit; fits the method again."),
+        bool, Option("--audit", help="Add an order audit; fits the method again.")
     ] = False,
     layout: Annotated[
-        str, typer.Option(metavar="HOW", help="Maps by auto, tsne or pca.")
+        str, Option(metavar="HOW", help="Maps by auto, tsne or pca.")
     ] = "auto",
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Default: RUN/report.html."),
+        Option("--out", "-o", metavar="FILE", help="Default: RUN/report.html."),
     ] = None,
 ) -> None:
     """Write one page about a run that any browser opens, without a network.
@@ -48,26 +49,21 @@ def report(
       manyview report runs/first
       manyview report runs/first --labels classes.csv --audit -o first.html
     """
-    from manyview.files.run_folder import REPORT, read_meta
-    from manyview.report import write_run_report
-
-    meta = read_meta(Path(run).expanduser())
-    views = _views_of(meta, data, labels, fill)
-    found = _audit(meta, run, views) if audit else None
-    target = Path(out).expanduser() if out else Path(run).expanduser() / REPORT
+    folder = Path(run).expanduser()
+    views = _views_of(read_meta(folder), data, labels, fill)
+    found = _audit(run, views) if audit else None
+    target = Path(out).expanduser() if out else folder / REPORT
     with shown(True, "Drawing the maps"):
-        path = write_run_report(
-            Path(run).expanduser(), target, views, audit=found, layout=layout
+        path = manyview.report.write_run_report(
+            folder, target, views, audit=found, layout=layout
         )
     terminal.say_written(path.absolute(), "Report")
 
 
 def _views_of(
     meta: dict[str, Any], data: list[str] | None, labels: str | None, fill: str | None
-) -> Views | None:
+) -> manyview.Views | None:
     """The data as the run read it; None, and a note, where it is not found."""
-    from manyview.errors import FileError
-
     known = meta.get("data") or {}
     files = data or known.get("files") or []
     names = [v["name"] for v in known.get("views") or []]
@@ -89,17 +85,12 @@ def _views_of(
         return None
 
 
-def _audit(meta: dict[str, Any], run: str, views: Views | None) -> OrderAudit:
-    from manyview.errors import FileError
-    from manyview.files.model_file import load
-    from manyview.files.run_folder import MODEL
-    from manyview.order_audit import audit_order
-
+def _audit(run: str, views: manyview.Views | None) -> OrderAudit:
     if views is None:
         raise FileError(
             f"An audit needs the data of {run}, which was not found. Say where it is "
             "with --data."
         )
-    model = load(Path(run).expanduser() / MODEL)
+    model = read_model(run)
     with shown(True, "Auditing the row order"):
-        return audit_order(views, model.n_clusters_, estimator=model)
+        return manyview.audit_order(views, model.n_clusters_, estimator=model)

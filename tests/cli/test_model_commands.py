@@ -1,4 +1,4 @@
-"""``manyview predict``, ``manyview explain`` and ``manyview choose-k``."""
+"""``manyview predict`` and ``manyview explain``."""
 
 import json
 from pathlib import Path
@@ -68,18 +68,6 @@ def test_explain_prints_json(manyview, run: Path) -> None:
     assert sum(found["view_influence"]) == pytest.approx(1.0)
     assert len(found["change_without_view"]) == 2
     assert sum(found["sizes"]) == 300 and len(found["features"]) == 15
-
-
-def test_choose_k_counts_and_draws(manyview, folder: Path) -> None:
-    code, out, _ = manyview(
-        "choose-k", "a.npy", "b.npy", "--to", 8, "--figure", "k", "--json"
-    )
-    assert code == 0
-    found = json.loads(out.splitlines()[0])
-    assert found["candidates"] == list(range(2, 9))
-    assert Path("k.png").is_file() and Path("k.svg").is_file()
-    code, out, _ = manyview("choose-k", "a.npy", "b.npy", "--to", 4)
-    assert code == 0 and "stability" in out
 
 
 def test_fill_reaches_the_fit(manyview, folder: Path) -> None:
