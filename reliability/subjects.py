@@ -20,6 +20,7 @@ from manyview import Views
 from manyview.datasets import convert, load
 from manyview.datasets.store import open_store
 from manyview.experiments.results_file import Results
+from manyview.files.container import read_container
 from manyview.files.run_folder import read_meta
 
 Found = dict[str, Any]
@@ -100,8 +101,8 @@ class Fit:
 
     def look(self, work: Path) -> Found:
         found: Found = {}
-        for path in sorted((work / "saved").glob("*.npz")):
-            name, number = re.fullmatch(r"(.+)-(\d+)\.npz", path.name).groups()
+        for path in sorted((work / "saved").glob("[!.]*.zip")):
+            name, number = re.fullmatch(r"(.+)-(\d+)\.zip", path.name).groups()
             _read_whole(path)
             found[name] = max(found.get(name, 0), int(number))
         for path in (work / "saved").glob("[!.]*.npy"):
@@ -229,9 +230,9 @@ def leftovers(work: Path) -> list[str]:
 
 def _read_whole(path: Path) -> None:
     try:
-        stored = np.load(path, allow_pickle=False)
-        if path.suffix == ".npz":
-            for name in stored.files:
-                stored[name]
+        if path.suffix == ".zip":
+            read_container(path, "checkpoint")
+        else:
+            np.load(path, allow_pickle=False)
     except Exception as error:
         raise Broken(f"{path.name} is half-written: {error}") from error
