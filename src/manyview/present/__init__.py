@@ -1,3 +1,1 @@
-"""Tables, figures and pages."""
-
-from manyview.present import plot as plot
+"""What readers see: one table in five forms, one figure maker, one page frame."""
