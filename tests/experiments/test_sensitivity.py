@@ -5,7 +5,7 @@ import pytest
 
 from manyview.experiments import sensitivity
 from manyview.experiments.estimators import PUBLISHED, build
-from manyview.present.figures import save
+from manyview.present.plot import save
 from manyview.running import progress
 
 
