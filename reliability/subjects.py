@@ -18,7 +18,7 @@ import numpy as np
 import manyview
 from manyview import Views
 from manyview.datasets import convert, load
-from manyview.datasets.store import open_store
+from manyview.datasets.data_folder import open_data_folder
 from manyview.experiments.results_file import Results
 from manyview.files.container import read_container
 from manyview.files.run_folder import read_meta
@@ -204,7 +204,7 @@ class Convert:
             raise Broken("neither the old folder nor the new one is there")
         found: Found = {}
         for path in there:
-            n_rows = len(open_store(path, verify=True).views[0])
+            n_rows = len(open_data_folder(path, verify=True).views[0])
             found["rows"] = max(found.get("rows", 0), n_rows)
         return found
 

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from manyview.datasets.formats import table
+from manyview.datasets.formats import tabular
 from manyview.errors import DependencyError, FileError, ResourceError
 
 ENGINES = ("pyarrow", "polars", "pandas")
@@ -12,7 +12,7 @@ ENGINES = ("pyarrow", "polars", "pandas")
 def use(name, monkeypatch):
     if name is not None:
         pytest.importorskip(name)
-    monkeypatch.setattr(table, "_engine", lambda: name)
+    monkeypatch.setattr(tabular, "_engine", lambda: name)
     return name
 
 
@@ -87,7 +87,7 @@ def test_parquet(tmp_path, read, text_engine):
 def test_parquet_without_a_library(tmp_path, read, monkeypatch):
     pd = pytest.importorskip("pandas")
     pd.DataFrame({"a": [1.5, 2]}).to_parquet(tmp_path / "v.parquet")
-    monkeypatch.setattr(table, "_engine", lambda: None)
+    monkeypatch.setattr(tabular, "_engine", lambda: None)
     with pytest.raises(DependencyError, match="pip install pyarrow"):
         read(tmp_path / "v.parquet")
 
@@ -118,13 +118,13 @@ def test_a_file_of_labels_alone(tmp_path, read):
 @pytest.mark.parametrize("name", [*ENGINES, None])
 def test_the_engine_can_be_loaded_ahead(monkeypatch, name):
     use(name, monkeypatch)
-    table.warm_up()
+    tabular.import_engine()
     assert name is None or name in sys.modules
 
 
 def test_the_first_installed_library_is_used(monkeypatch):
-    monkeypatch.setattr(table, "_ENGINES", ("no_such_library", "numpy"))
-    assert table._engine() == "numpy"
+    monkeypatch.setattr(tabular, "_ENGINES", ("no_such_library", "numpy"))
+    assert tabular._engine() == "numpy"
 
 
 def test_repeated_text_is_no_row_name(tmp_path, read, text_engine):

@@ -19,25 +19,30 @@ from manyview.datasets.formats.raw import (
     Request,
     clean_name,
     distinct,
+    name_list,
 )
 from manyview.datasets.layout import LABEL_NAMES, tidy_labels
 from manyview.engine.resources import require_room
 from manyview.errors import DependencyError, FileError
 
+# The first that is installed reads; pyarrow is the fastest and needs least memory.
 _ENGINES = ("pyarrow", "polars", "pandas")
 _DELIMITERS = (",", "\t", ";", " ")
+_PARQUET_INDEX = "__index_level_0__"  # pandas' index, written as the last column
+_INDEX_NAMES = ("", "Unnamed: 0", _PARQUET_INDEX)
 
 
 def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
     """One delimited text file as one view; a header line is recognised."""
-    delimiter, header = _sniff(path)
+    delimiter, header = _find_delimiter(path)
     # Two characters are the least a number and its delimiter take.
     require_room(path.stat().st_size * 4, request.memory_limit, path.name)
     engine = _engine()
     if engine is None:
-        return _read_plain(path, delimiter, header, request)
-    table = _native_csv(engine, path, delimiter, header)
-    return _split(_columns(table), path, request, named=header)
+        columns = _plain_columns(path, delimiter, header)
+    else:
+        columns = _columns(_native_csv(engine, path, delimiter, header))
+    return _split(columns, path, request, named=header)
 
 
 def read_parquet(path: Path, request: Request, stack: ExitStack) -> RawData:
@@ -52,9 +57,8 @@ def read_parquet(path: Path, request: Request, stack: ExitStack) -> RawData:
         import pyarrow.parquet as pq
 
         size = pq.read_metadata(path)
-        require_room(
-            size.num_rows * size.num_columns * 8, request.memory_limit, path.name
-        )
+        n_bytes = size.num_rows * size.num_columns * 8
+        require_room(n_bytes, request.memory_limit, path.name)
     import narwhals as nw
 
     table = nw.read_parquet(str(path), backend=engine).to_native()
@@ -72,33 +76,33 @@ def _engine() -> Any:
     return next((e for e in _ENGINES if importlib.util.find_spec(e)), None)
 
 
-def warm_up() -> None:
+def import_engine() -> None:
     """Load the table engine now: its pools need more room than a limit leaves."""
     engine = _engine()
-    if engine is not None:
-        import narwhals  # noqa: F401
-
-        importlib.import_module(engine)
-    if engine == "pyarrow":
-        importlib.import_module("pyarrow.csv")
-        importlib.import_module("pyarrow.parquet")
+    extra = ("pyarrow.csv", "pyarrow.parquet") if engine == "pyarrow" else ()
+    for module in ("narwhals", engine, *extra) if engine else ():
+        importlib.import_module(module)
 
 
-def _sniff(path: Path) -> tuple[str, bool]:
+def _find_delimiter(path: Path) -> tuple[str, bool]:
     """Delimiter and whether the first line is a header."""
     with path.open("rb") as file:
-        lines = [file.readline(2**20) for _ in range(2)]
-    if not lines[0].strip() or b"\0" in lines[0]:
+        line = file.readline(2**20)
+    if not line.strip() or b"\0" in line:
         raise FileError(
             f"{path.name} is empty or no text. Give a table of numbers, "
             "one row per sample."
         )
-    first = lines[0].decode("utf-8-sig", "replace").rstrip("\r\n")
+    first = line.decode("utf-8-sig", "replace")
     delimiter = max(_DELIMITERS, key=first.count)
-    fields = [f.strip().strip('"') for f in first.split(delimiter)]
+    fields = _fields(first, delimiter)
     numeric = sum(_is_number(f) for f in fields)
     # One text field before numbers is a row name, not a header.
     return delimiter, numeric < max(1, len(fields) - 1)
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return [f.strip().strip('"') for f in line.rstrip("\r\n").split(delimiter)]
 
 
 def _is_number(field: str) -> bool:
@@ -129,38 +133,36 @@ def _native_csv(engine: str, path: Path, delimiter: str, header: bool) -> Any:
     return table.rename(columns=str)
 
 
-def _read_plain(path: Path, delimiter: str, header: bool, request: Request) -> RawData:
+def _plain_columns(path: Path, delimiter: str, header: bool) -> dict[str, NDArray]:
     """Numbers only, by NumPy, where no table library is installed."""
+    with path.open(encoding="utf-8-sig") as file:
+        names = _fields(file.readline(), delimiter)
     values = np.loadtxt(
         path, delimiter=delimiter, skiprows=int(header), ndmin=2, comments=None
     )
-    names = [f"column{i}" for i in range(values.shape[1])]
-    if header:
-        with path.open(encoding="utf-8-sig") as file:
-            first = file.readline().rstrip("\r\n")
-        names = distinct([f.strip().strip('"') for f in first.split(delimiter)])
-    columns = dict(zip(names, values.T, strict=True))
-    return _split(columns, path, request, named=header)
+    if not header:
+        names = [f"column{i}" for i in range(values.shape[1])]
+    return dict(zip(distinct(names), values.T, strict=True))
 
 
 def _split(
     columns: dict[str, NDArray], path: Path, request: Request, *, named: bool
 ) -> RawData:
     """Row names, labels and the matrix of the remaining columns."""
-    row_names = _take_row_names(columns, named)
+    row_names = _take_row_names(columns)
     if path.stem.lower() in LABEL_NAMES and len(columns) == 1:
-        return _labels_alone(next(iter(columns.values())), row_names)
+        alone = _as_labels(*columns.values())
+        return RawData(views=[], names=[], labels=alone, row_names=row_names)
     labels = _take_labels(columns, request)
     text = [n for n, c in columns.items() if c.dtype.kind not in "fiub"]
     if text or not columns:
         raise FileError(
             f"{path.name} has columns that are not numeric: "
-            f"{', '.join(map(clean_name, text[:8])) or 'no numeric column is left'}. "
+            f"{name_list(text, 8) or 'no numeric column is left'}. "
             "Drop or encode them, or name the label column with labels= (--labels)."
         )
-    matrix = np.column_stack(list(columns.values()))
     return RawData(
-        views=[matrix],
+        views=[np.column_stack(list(columns.values()))],
         names=[path.stem],
         feature_names=[[clean_name(n) for n in columns]] if named else None,
         labels=labels,
@@ -168,46 +170,34 @@ def _split(
     )
 
 
-def _labels_alone(column: NDArray, row_names: list[str] | None) -> RawData:
-    """A file that holds nothing but labels, to go with the views beside it."""
-    return RawData(views=[], names=[], labels=_tidy(column), row_names=row_names)
-
-
-def _tidy(column: NDArray) -> NDArray:
+def _as_labels(column: NDArray) -> NDArray:
     return tidy_labels(column if column.dtype.kind in "fiub" else column.astype(str))
 
 
-def _take_row_names(columns: dict[str, NDArray], named: bool) -> list[str] | None:
+def _take_row_names(columns: dict[str, NDArray]) -> list[str] | None:
     """Remove and return a leading column of names (text, or an unnamed index)."""
     if len(columns) < 2:
         return None
-    first = next(iter(columns))
-    index = first in ("", "Unnamed: 0", "__index_level_0__")
+    first = _PARQUET_INDEX if _PARQUET_INDEX in columns else next(iter(columns))
+    index = first in _INDEX_NAMES
     text = columns[first].dtype.kind in "OUST" and first.lower() not in LABEL_NAMES
-    if "__index_level_0__" in columns:  # pandas writes its index last in Parquet
-        first, index = "__index_level_0__", True
-    if not (index or text):
-        return None
-    names = [clean_name(v) for v in columns[first]]
-    if not index and len(set(names)) < len(names):
+    names = [clean_name(v) for v in columns[first]] if index or text else []
+    if not index and (not text or len(set(names)) < len(names)):
         return None
     del columns[first]
     return names
 
 
 def _take_labels(columns: dict[str, NDArray], request: Request) -> NDArray | None:
-    if request.labels is False:
-        return None
     name = request.labels
     if name is None:
         usual = [n for n in columns if n.lower() in LABEL_NAMES]
         name = usual[0] if len(usual) == 1 and len(columns) > 1 else None
-    if name is None or name is True:
+    if not isinstance(name, str):
         return None
     if name not in columns:
         raise FileError(
-            f"There is no column {name!r}. Found: "
-            f"{', '.join(map(clean_name, list(columns)[:30]))}. "
+            f"There is no column {name!r}. Found: {name_list(columns)}. "
             "Name one with labels= (--labels)."
         )
-    return _tidy(columns.pop(name))
+    return _as_labels(columns.pop(name))

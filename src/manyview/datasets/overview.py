@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,16 @@ import scipy.sparse as sp
 
 from manyview.datasets import registry
 from manyview.datasets.formats.raw import NDArray
+from manyview.datasets.loading import load
+from manyview.errors import ManyviewError
 from manyview.views.views import Views
 
-# A share of the label changes that random rows would show.
+# Share of the label changes of random rows from which an order counts as random:
+# far below it for rows that come in runs of one class, close to 1 for shuffled ones.
 _NEARLY_RANDOM = 0.8
 
 
-def row_order(labels: NDArray) -> str:
+def label_order(labels: NDArray) -> str:
     """How the rows stand by class: label-sorted, label-grouped or random."""
     n_changes = label_changes(labels)
     counts = np.unique(labels, return_counts=True)[1]
@@ -34,10 +38,6 @@ def label_changes(labels: NDArray) -> int:
 
 def summary(views: Views) -> dict[str, Any]:
     """Facts about a data set, ready to print or to write as JSON.
-
-    Parameters
-    ----------
-    views : Views
 
     Returns
     -------
@@ -59,19 +59,18 @@ def summary(views: Views) -> dict[str, Any]:
         "origin": views.origin,
         "rows": len(views),
         "views": [_view_facts(views, v) for v in range(views.n_views)],
-        "classes": None,
-        "class_sizes": None,
-        "label_changes": None,
-        "order": None,
     }
-    if views.labels is not None:
-        sizes = np.unique(views.labels, return_counts=True)[1]
-        entry = registry.find(views.origin) if views.origin else None
-        facts["classes"] = len(sizes)
-        facts["class_sizes"] = (int(sizes.min()), int(sizes.max()))
-        facts["label_changes"] = label_changes(views.labels)
-        facts["order"] = (entry and entry.order) or row_order(views.labels)
-    return facts
+    if views.labels is None:
+        names = ("classes", "class_sizes", "label_changes", "order")
+        return facts | dict.fromkeys(names)
+    sizes = np.unique(views.labels, return_counts=True)[1]
+    entry = registry.find(views.origin) if views.origin else None
+    return facts | {
+        "classes": len(sizes),
+        "class_sizes": (int(sizes.min()), int(sizes.max())),
+        "label_changes": label_changes(views.labels),
+        "order": (entry and entry.order) or label_order(views.labels),
+    }
 
 
 def _view_facts(views: Views, v: int) -> dict[str, Any]:
@@ -130,34 +129,18 @@ def describe(*, read: bool = True) -> list[dict[str, Any]]:
     >>> [row["name"] for row in describe(read=False) if row["paper"]][:2]
     ['CCV', 'Caltech102']
     """
-    return [_row(entry, read) for entry in registry.known()]
-
-
-def _row(entry: registry.Known, read: bool) -> dict[str, Any]:
-    path = registry.search(entry)
-    row: dict[str, Any] = {
-        "name": entry.name,
-        "paper": entry.paper,
-        "rows": entry.rows,
-        "features": entry.features,
-        "classes": entry.classes,
-        "order": entry.order,
-        "source": entry.source,
-        "preparation": entry.preparation,
-        "note": entry.note,
-        "found": path,
-        "label_changes": None,
-        "problem": None,
-    }
-    if path is not None and read:
-        row |= _read_row(entry)
-    return row
+    rows = []
+    for entry in registry.known():
+        row = asdict(entry)
+        del row["aliases"]
+        row |= {"found": registry.search(entry), "label_changes": None, "problem": None}
+        if read and row["found"] is not None:
+            row |= _read_row(entry)
+        rows.append(row)
+    return rows
 
 
 def _read_row(entry: registry.Known) -> dict[str, Any]:
-    from manyview.datasets.loading import load
-    from manyview.errors import ManyviewError
-
     try:
         facts = summary(load(entry.name))
     except ManyviewError as error:

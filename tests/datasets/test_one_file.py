@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from manyview.datasets.formats.detect import sniff
+from manyview.datasets.one_file import detect_format
 from manyview.errors import FileError
 
 
@@ -21,26 +21,26 @@ from manyview.errors import FileError
 )
 def test_content_decides(tmp_path, name, content, kind):
     (tmp_path / name).write_bytes(content)
-    assert sniff(tmp_path / name) == kind
+    assert detect_format(tmp_path / name) == kind
 
 
 @pytest.mark.parametrize("name", ["a.pkl", "a.joblib", "a.npz"])
 def test_pickles_are_refused(tmp_path, name):
     np.array([1, "a"], dtype=object).dump(tmp_path / name)
     with pytest.raises(FileError, match="refused: it looks like a Python pickle"):
-        sniff(tmp_path / name)
+        detect_format(tmp_path / name)
 
 
 def test_torch_files_are_pickles_in_a_zip(tmp_path):
     (tmp_path / "a.pt").write_bytes(b"PK\x03\x04rest")
     with pytest.raises(FileError, match="pickle"):
-        sniff(tmp_path / "a.pt")
+        detect_format(tmp_path / "a.pt")
 
 
 def test_empty_and_unknown_files(tmp_path):
     (tmp_path / "a.mat").write_bytes(b"")
     (tmp_path / "b.mat").write_bytes(b"no such thing")
     with pytest.raises(FileError, match=r"a.mat is empty \(0 bytes\)"):
-        sniff(tmp_path / "a.mat")
+        detect_format(tmp_path / "a.mat")
     with pytest.raises(FileError, match=r"first bytes are b'no such '.*Readable are"):
-        sniff(tmp_path / "b.mat")
+        detect_format(tmp_path / "b.mat")

@@ -24,46 +24,48 @@ import scipy.sparse as sp
 
 from manyview.datasets.formats.raw import NDArray, RawData
 from manyview.errors import FileError
-from manyview.files.npy_file import (
-    file_checksum,
-    map_array,
-    native,
-    write_array,
-)
+from manyview.files.npy_file import file_checksum, map_array, native, write_array
 
 SUFFIX = ".manyview-data"
 META = "meta.json"
 FORMAT = "manyview-data"
 VERSION = 1
+# Room for the names of some millions of rows or features.
 MAX_META = 256 * 2**20
+# Checksums of as many bytes take about a second.
 AUTO_VERIFY = 256 * 2**20
 _SPARSE_PARTS = ("data", "indices", "indptr")
 
 
-def is_store(path: Path) -> bool:
+def is_data_folder(path: Path) -> bool:
     """Is this a folder in our layout (by its ``meta.json``)?"""
     return (path / META).is_file()
 
 
-def write_store(raw: RawData, folder: Path, *, checksums: bool = True) -> None:
+def write_data_folder(raw: RawData, folder: Path, *, checksums: bool = True) -> None:
     """Write all parts into an existing empty folder, block by block."""
-    files: dict[str, str | None] = {}
-
-    def put(name: str, array: Any) -> None:
-        files[name] = write_array(folder / name, array, checksum=checksums)
-
+    arrays: dict[str, Any] = {}
     for v, view in enumerate(raw.views):
-        for name, part in _parts(v, view).items():
-            put(name, part)
+        sparse = sp.issparse(view)
+        whole = sp.csr_array(view) if sparse else view
+        for name, part in _view_files(v, sparse).items():
+            arrays[name] = getattr(whole, part) if part else whole
     if raw.labels is not None:
-        put("labels.npy", _storable_labels(raw.labels))
+        labels = np.asarray(raw.labels)
+        arrays["labels.npy"] = (
+            labels if labels.dtype.kind in "fiubU" else labels.astype(str)
+        )
     if raw.present is not None:
-        put("present.npy", np.asarray(raw.present, dtype=bool))
+        arrays["present.npy"] = np.asarray(raw.present, dtype=bool)
+    files = {
+        name: write_array(folder / name, array, checksum=checksums)
+        for name, array in arrays.items()
+    }
     if raw.row_names is not None:
+        names = folder / "row_names.json"
         text = json.dumps(list(raw.row_names), ensure_ascii=False)
-        (folder / "row_names.json").write_text(text, encoding="utf-8")
-        digest = file_checksum(folder / "row_names.json") if checksums else None
-        files["row_names.json"] = digest
+        names.write_text(text, encoding="utf-8")
+        files[names.name] = file_checksum(names) if checksums else None
     meta = {
         "format": FORMAT,
         "version": VERSION,
@@ -76,16 +78,11 @@ def write_store(raw: RawData, folder: Path, *, checksums: bool = True) -> None:
     (folder / META).write_text(text, encoding="utf-8")
 
 
-def _parts(v: int, view: Any) -> dict[str, Any]:
-    if not sp.issparse(view):
-        return {f"view{v}.npy": view}
-    csr = sp.csr_array(view)
-    return {f"view{v}.{p}.npy": getattr(csr, p) for p in _SPARSE_PARTS}
-
-
-def _storable_labels(labels: NDArray) -> NDArray:
-    labels = np.asarray(labels)
-    return labels if labels.dtype.kind in "fiubU" else labels.astype(str)
+def _view_files(v: int, sparse: bool) -> dict[str, str]:
+    """The files of a view, each with the part of the sparse matrix it holds."""
+    if sparse:
+        return {f"view{v}.{part}.npy": part for part in _SPARSE_PARTS}
+    return {f"view{v}.npy": ""}
 
 
 def _describe(raw: RawData, v: int) -> dict[str, Any]:
@@ -105,7 +102,7 @@ def _meta_checksum(meta: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def open_store(
+def open_data_folder(
     folder: Path, *, verify: bool | None = None, private: bool = False
 ) -> RawData:
     """Map the views of a folder; shapes, types and sizes are checked first.
@@ -113,7 +110,7 @@ def open_store(
     Parameters
     ----------
     folder : Path
-        A folder written by `write_store`.
+        A folder written by `write_data_folder`.
     verify : bool, optional
         Compare SHA-256 checksums. Default: only when the files are small enough
         for that to be quick.
@@ -124,26 +121,27 @@ def open_store(
     files = {name: _own_file(folder, name) for name in meta["files"]}
     total = sum(path.stat().st_size for path in files.values())
     if verify or (verify is None and total <= AUTO_VERIFY):
-        _compare_checksums(folder.name, files, meta["files"])
-    views = [
-        _open_view(folder, v, about, private) for v, about in enumerate(meta["views"])
-    ]
-    row_names = None
-    if "row_names.json" in files:
-        row_names = _strings(_read_json(files["row_names.json"]), "row_names.json")
+        for name, path in files.items():
+            expected = meta["files"][name]
+            if expected is not None and file_checksum(path) != expected:
+                raise _damaged(f"{folder.name}/{name} does not match its checksum")
     features = [about["feature_names"] for about in meta["views"]]
+    names = files.get("row_names.json")
     return RawData(
-        views=views,
+        views=[
+            _open_view(folder, v, about, private)
+            for v, about in enumerate(meta["views"])
+        ],
         names=[about["name"] for about in meta["views"]],
         feature_names=None if all(f is None for f in features) else features,
-        present=_optional(files.get("present.npy"), private),
-        labels=_optional(files.get("labels.npy"), private),
-        row_names=row_names,
+        present=_open_optional(files.get("present.npy"), private),
+        labels=_open_optional(files.get("labels.npy"), private),
+        row_names=None if names is None else _strings(_read_json(names), names.name),
         origin=meta["origin"],
     )
 
 
-def _optional(path: Path | None, private: bool) -> NDArray | None:
+def _open_optional(path: Path | None, private: bool) -> NDArray | None:
     if path is None:
         return None
     array = map_array(path, private=private)
@@ -179,34 +177,32 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         )
     if meta.get("checksum") != _meta_checksum(meta):
         raise _damaged(f"{META} does not match its own checksum")
-    _check_meta(meta)
+    try:  # a file with a right checksum may still be made by hand
+        sound = _describes_views(meta)
+    except (KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise _damaged(f"{META} does not describe the views properly")
     return meta
 
 
-def _check_meta(meta: dict[str, Any]) -> None:
-    """A file with a right checksum may still be made by hand."""
-    try:
-        expected = {"labels.npy", "present.npy", "row_names.json"}
-        for v, about in enumerate(meta["views"]):
-            shape, features = about["shape"], about["feature_names"]
-            fine = (
-                isinstance(about["name"], str)
-                and len(shape) == 2
-                and all(type(s) is int and s >= 0 for s in shape)
-                and np.dtype(about["dtype"]).kind in "fiub"
-                and (features is None or len(_strings(features, META)) == shape[1])
-            )
-            if not fine:
-                raise ValueError(v)
-            parts = [f".{p}" for p in _SPARSE_PARTS] if about["sparse"] else [""]
-            expected |= {f"view{v}{p}.npy" for p in parts}
-        if not set(meta["files"]) <= expected or meta["origin"] not in (
-            None,
-            str(meta["origin"]),
-        ):
-            raise ValueError
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(f"{META} does not describe the views properly") from error
+def _describes_views(meta: dict[str, Any]) -> bool:
+    """Is every field of the kind it should be, and every file one of ours?"""
+    expected = {"labels.npy", "present.npy", "row_names.json"}
+    for v, about in enumerate(meta["views"]):
+        shape, features = about["shape"], about["feature_names"]
+        fine = (
+            isinstance(about["name"], str)
+            and len(shape) == 2
+            and all(type(s) is int and s >= 0 for s in shape)
+            and np.dtype(about["dtype"]).kind in "fiub"
+            and (features is None or len(_strings(features, META)) == shape[1])
+        )
+        if not fine:
+            return False
+        expected |= set(_view_files(v, about["sparse"]))
+    origin = meta["origin"]
+    return set(meta["files"]) <= expected and origin in (None, str(origin))
 
 
 def _strings(value: Any, where: str) -> list[str]:
@@ -223,36 +219,18 @@ def _own_file(folder: Path, name: str) -> Path:
     return path
 
 
-def _compare_checksums(
-    where: str, files: dict[str, Path], expected: dict[str, str | None]
-) -> None:
-    for name, path in files.items():
-        if expected[name] is not None and file_checksum(path) != expected[name]:
-            raise _damaged(f"{where}/{name} does not match its checksum")
-
-
 def _open_view(folder: Path, v: int, about: dict[str, Any], private: bool) -> Any:
     shape, dtype = tuple(about["shape"]), np.dtype(about["dtype"])
-    names = [f"view{v}.{p}.npy" for p in _SPARSE_PARTS]
-    if not about["sparse"]:
-        names = [f"view{v}.npy"]
+    names = list(_view_files(v, about["sparse"]))
     parts = [map_array(_own_file(folder, n), private=private) for n in names]
-    if about["sparse"]:
-        return _open_sparse(parts, shape, dtype, names[0])
-    if parts[0].shape != shape or parts[0].dtype != dtype:
+    vectors = about["sparse"] and all(p.ndim == 1 for p in parts)
+    if parts[0].dtype != dtype or not (vectors or parts[0].shape == shape):
         raise _damaged(f"{names[0]} does not have the shape and type in {META}")
-    return parts[0]
-
-
-def _open_sparse(
-    parts: list[NDArray], shape: tuple[int, ...], dtype: np.dtype[Any], where: str
-) -> Any:
-    """CSR over the mapped parts; wild indices would crash compiled code later."""
-    if parts[0].dtype != dtype or any(p.ndim != 1 for p in parts):
-        raise _damaged(f"{where} does not have the shape and type in {META}")
-    try:
+    if not about["sparse"]:
+        return parts[0]
+    try:  # wild indices would crash compiled code later
         matrix = sp.csr_array(tuple(parts), shape=shape, copy=False)
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError) as error:
-        raise _damaged(f"the sparse view of {where} is inconsistent") from error
+        raise _damaged(f"the sparse view of {names[0]} is inconsistent") from error
     return matrix

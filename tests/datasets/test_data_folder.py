@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.datasets import store
+from manyview.datasets import data_folder
+from manyview.datasets.data_folder import META, open_data_folder, write_data_folder
 from manyview.datasets.formats.raw import RawData
-from manyview.datasets.store import META, open_store, write_store
 from manyview.errors import FileError
 from manyview.files import npy_file
 
@@ -29,13 +29,13 @@ def raw(parts):
 
 @pytest.fixture
 def folder(tmp_path, raw):
-    write_store(raw, tmp_path)
+    write_data_folder(raw, tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize("private", [False, True])
 def test_round_trip_is_exact(folder, raw, private):
-    back = open_store(folder, verify=True, private=private)
+    back = open_data_folder(folder, verify=True, private=private)
     for old, new in zip(raw.views[:2], back.views[:2], strict=True):
         np.testing.assert_array_equal(old, new)
         assert old.dtype == new.dtype and new.flags.c_contiguous
@@ -49,14 +49,14 @@ def test_round_trip_is_exact(folder, raw, private):
 
 def test_text_labels_and_little_else(tmp_path):
     words = np.array(["cat", "dog"], dtype=object)
-    write_store(RawData([np.eye(2)], ["x"], labels=words), tmp_path)
-    back = open_store(tmp_path)
+    write_data_folder(RawData([np.eye(2)], ["x"], labels=words), tmp_path)
+    back = open_data_folder(tmp_path)
     assert back.labels.tolist() == ["cat", "dog"]
     assert back.present is back.row_names is back.feature_names is None
 
 
 def test_views_are_mapped_read_only(folder):
-    view = open_store(folder).views[0]
+    view = open_data_folder(folder).views[0]
     assert isinstance(view, np.memmap) and not view.flags.writeable
 
 
@@ -68,27 +68,27 @@ def test_one_changed_byte_is_noticed(folder, name):
     content[-3] ^= 1
     (folder / name).write_bytes(content)
     with pytest.raises(FileError, match=rf"{name}.*checksum.*convert the data again"):
-        open_store(folder)
+        open_data_folder(folder)
 
 
 def test_large_folders_are_verified_only_on_demand(folder, monkeypatch):
-    monkeypatch.setattr(store, "AUTO_VERIFY", 0)
+    monkeypatch.setattr(data_folder, "AUTO_VERIFY", 0)
     content = bytearray((folder / "view0.npy").read_bytes())
     content[-3] ^= 1
     (folder / "view0.npy").write_bytes(content)
-    assert open_store(folder).views[0].shape == (12, 3)
+    assert open_data_folder(folder).views[0].shape == (12, 3)
     with pytest.raises(FileError, match="checksum"):
-        open_store(folder, verify=True)
+        open_data_folder(folder, verify=True)
 
 
 def test_a_file_cut_short_or_missing(folder):
     path = folder / "view0.npy"
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(FileError, match=r"view0\.npy is damaged"):
-        open_store(folder, verify=False)
+        open_data_folder(folder, verify=False)
     path.unlink()
     with pytest.raises(FileError, match="missing or no plain file"):
-        open_store(folder)
+        open_data_folder(folder)
 
 
 def test_links_are_not_followed(folder, tmp_path_factory):
@@ -96,14 +96,14 @@ def test_links_are_not_followed(folder, tmp_path_factory):
     (folder / "view0.npy").rename(outside)
     (folder / "view0.npy").symlink_to(outside)
     with pytest.raises(FileError, match="no plain file"):
-        open_store(folder)
+        open_data_folder(folder)
 
 
 def rewrite(folder, change):
     """A meta.json made by hand, with a right checksum."""
     meta = json.loads((folder / META).read_text())
     change(meta)
-    meta["checksum"] = store._meta_checksum(meta)
+    meta["checksum"] = data_folder._meta_checksum(meta)
     (folder / META).write_text(json.dumps(meta))
 
 
@@ -111,7 +111,7 @@ def test_meta_must_match_its_own_checksum(folder):
     text = (folder / META).read_text()
     (folder / META).write_text(text.replace("image", "imago"))
     with pytest.raises(FileError, match="does not match its own checksum"):
-        open_store(folder)
+        open_data_folder(folder)
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ def test_meta_must_match_its_own_checksum(folder):
 def test_descriptions_made_by_hand_are_checked(folder, change):
     rewrite(folder, change)
     with pytest.raises(FileError, match="damaged"):
-        open_store(folder)
+        open_data_folder(folder)
 
 
 def test_shapes_and_types_must_match_the_arrays(folder):
     rewrite(folder, lambda m: m["views"][0].update(shape=[3, 12], feature_names=None))
     with pytest.raises(FileError, match="does not have the shape and type"):
-        open_store(folder)
+        open_data_folder(folder)
 
 
 def test_wild_sparse_indices_are_refused(folder):
@@ -145,19 +145,19 @@ def test_wild_sparse_indices_are_refused(folder):
     indices[0] = 10**6
     np.save(folder / "view2.indices.npy", indices)
     with pytest.raises(FileError, match="inconsistent"):
-        open_store(folder, verify=False)
+        open_data_folder(folder, verify=False)
 
 
 def test_other_versions_and_other_folders(folder):
     rewrite(folder, lambda m: m.update(version=99))
     with pytest.raises(FileError, match="layout version 99"):
-        open_store(folder)
+        open_data_folder(folder)
     (folder / META).write_text("[]")
     with pytest.raises(FileError, match="no manyview data folder"):
-        open_store(folder)
+        open_data_folder(folder)
     (folder / META).write_text("{")
     with pytest.raises(FileError, match="no valid JSON"):
-        open_store(folder)
+        open_data_folder(folder)
 
 
 def test_no_block_is_larger_than_its_share(tmp_path, monkeypatch):
@@ -172,26 +172,26 @@ def test_no_block_is_larger_than_its_share(tmp_path, monkeypatch):
             asked.append(rows.stop - rows.start)
             return np.full((rows.stop - rows.start, 5), float(rows.start))
 
-    write_store(RawData([Lazy()], ["x"]), tmp_path)
+    write_data_folder(RawData([Lazy()], ["x"]), tmp_path)
     assert asked == [10] * 9 + [5]
-    assert open_store(tmp_path).views[0][94, 0] == 90
+    assert open_data_folder(tmp_path).views[0][94, 0] == 90
 
 
 def test_labels_and_names_of_another_kind(folder):
     labels = np.load(folder / "labels.npy")
     np.save(folder / "labels.npy", labels.astype("c16"))
     with pytest.raises(FileError, match=r"labels\.npy holds complex128"):
-        open_store(folder, verify=False)
+        open_data_folder(folder, verify=False)
     np.save(folder / "labels.npy", labels)
     (folder / "row_names.json").write_text("[1, 2]")
     with pytest.raises(FileError, match="no list of names"):
-        open_store(folder, verify=False)
+        open_data_folder(folder, verify=False)
     np.save(folder / "view2.data.npy", np.ones((2, 2)))
     with pytest.raises(FileError, match=r"view2\.data\.npy does not have the shape"):
-        open_store(folder, verify=False)
+        open_data_folder(folder, verify=False)
 
 
 def test_a_meta_of_absurd_size(folder, monkeypatch):
-    monkeypatch.setattr(store, "MAX_META", 10)
+    monkeypatch.setattr(data_folder, "MAX_META", 10)
     with pytest.raises(FileError, match="larger than any real one"):
-        open_store(folder)
+        open_data_folder(folder)

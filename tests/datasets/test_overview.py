@@ -3,16 +3,16 @@ import json
 import numpy as np
 import pytest
 
-from manyview.datasets import describe, row_order, summary, summary_lines
+from manyview.datasets import describe, label_order, summary, summary_lines
 from manyview.views.views import Views
 
 
 def test_orders_are_told_apart():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(5), 40)
-    assert row_order(labels) == row_order(labels[::-1]) == "label-sorted"
-    assert row_order(rng.permutation(labels)) == "random"
-    assert row_order(np.tile(np.repeat(np.arange(5), 10), 4)) == "label-grouped"
+    assert label_order(labels) == label_order(labels[::-1]) == "label-sorted"
+    assert label_order(rng.permutation(labels)) == "random"
+    assert label_order(np.tile(np.repeat(np.arange(5), 10), 4)) == "label-grouped"
 
 
 def test_facts_of_a_data_set(parts):
