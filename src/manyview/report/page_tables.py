@@ -47,9 +47,9 @@ def page_tables(
         "order": _order(subject, alike)
         if subject.audit is None
         else _audited(subject.audit),
-        "settings": _settings(subject.settings),
+        "settings": _pairs("settings", ["setting", "value"], subject.settings),
         "timings": _timings(timings),
-        "versions": _versions(subject.versions),
+        "versions": _pairs("versions", ["what", "version"], subject.versions),
     }
 
 
@@ -167,12 +167,12 @@ def _order(subject: Subject, alike: float) -> Table:
     return table
 
 
-def _settings(settings: Mapping[str, Any]) -> Table:
-    table = Table("settings", "Settings", ["setting", "value"], align="ll")
-    for name, value in settings.items():
+def _pairs(name: str, columns: list[str], items: Mapping[str, Any]) -> Table:
+    table = Table(name, name.capitalize(), columns, align="ll")
+    for key, value in items.items():
         text = "none" if value is None else str(value)
         cut = len(text) > MOST_CHARACTERS
-        table.add(name, f"{text[: MOST_CHARACTERS - 1]}…" if cut else text)
+        table.add(key, f"{text[: MOST_CHARACTERS - 1]}…" if cut else text)
     return table
 
 
@@ -180,11 +180,4 @@ def _timings(timings: Mapping[str, float]) -> Table:
     table = Table("timings", "Timings", ["step", "seconds"])
     for step, seconds in timings.items():
         table.add(step, number(float(seconds), ",.2f", " s"))
-    return table
-
-
-def _versions(versions: Mapping[str, str]) -> Table:
-    table = Table("versions", "Versions", ["what", "version"], align="ll")
-    for what, version in versions.items():
-        table.add(what, str(version))
     return table

@@ -34,45 +34,23 @@ Matrix = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """Everything known about one partition.
+    """Everything known about one partition; None or empty what is not known."""
 
-    Attributes
-    ----------
-    source : str
-        Where the data came from.
-    labels : array (n_samples,)
-        Cluster of every row.
-    embedding : array (n_samples, n_components) or None
-    views : Views or None
-    known : array (n_samples,) or None
-        Known classes, for scores only.
-    row_names : array (n_samples,) or None
-    certainty : array (n_samples,) or None
-    influence : Influence or None
-    objective : sequence of float
-        By round; empty where the method has none.
-    reads_order : bool or None
-        Does the method look at the order of the rows?
-    order_evidence : str or None
-        What the fit itself says of the order it smoothed along.
-    audit : OrderAudit or None
-    """
-
-    source: str
+    source: str  # where the data came from
     method: str
-    labels: Matrix
+    labels: Matrix  # cluster of every row
     embedding: Matrix | None
     views: Views | None
-    known: Matrix | None
+    known: Matrix | None  # classes, for scores only
     row_names: Matrix | None
     certainty: Matrix | None
     influence: Influence | None
-    objective: Sequence[float]
-    reads_order: bool | None
+    objective: Sequence[float]  # by round
+    reads_order: bool | None  # does the method look at the order of the rows?
     settings: Mapping[str, Any]
     versions: Mapping[str, str]
     timings: Mapping[str, float]
-    order_evidence: str | None = None
+    order_evidence: str | None = None  # what the fit says of the order it used
     audit: OrderAudit | None = None
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +97,7 @@ def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
     drawn = time.perf_counter() - start
     data = page_data(subject, maps)
     timings = {**subject.timings, "maps of this page": drawn}
-    certainty, objective = subject.certainty, subject.objective
+    certainty = subject.certainty
     alike = alike_beyond_chance(subject.labels) if subject.n_samples > 1 else 0.0
     return fill_template(
         "report/report.html",
@@ -106,24 +106,10 @@ def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
         maps=maps,
         data=data,
         tables=page_tables(subject, data, timings, alike),
-        n_views=_n_views(subject),
-        full=[size for size in data["sizes"] if size],
         median_certainty=None if certainty is None else np.median(certainty),
-        fall=_fall(objective) if objective else 0.0,
         neighbours_alike=alike > MANY_ALIKE,
         plotly=Markup(script),
     )
-
-
-def _n_views(subject: Subject) -> int | None:
-    if subject.views is not None:
-        return subject.views.n_views
-    return None if subject.influence is None else len(subject.influence.overall)
-
-
-def _fall(objective: Sequence[float]) -> float:
-    """By how many percent of the first value the last one is lower."""
-    return 100 * (objective[0] - objective[-1]) / max(abs(objective[0]), 1e-300)
 
 
 def plotly_script() -> str:
