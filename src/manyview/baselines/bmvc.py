@@ -137,7 +137,6 @@ class BMVC(MultiViewClusterer):
         "gamma": [1e-3, 1e-2, 1e-1],
         "cluster_weight": [1e-6, 1e-5, 1e-3],
     }
-    renamed_parameters: ClassVar[dict[str, str]] = {"lam": "cluster_weight"}
 
     n_clusters: int = 8
     _: KW_ONLY

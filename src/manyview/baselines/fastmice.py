@@ -101,11 +101,6 @@ class FastMICE(MultiViewClusterer):
         "order of the views is another seed",
     }
 
-    renamed_parameters: ClassVar[dict[str, str]] = {"standardise": "scaling"}
-    renamed_values: ClassVar[dict[str, dict[Any, Any]]] = {
-        "scaling": {False: None, True: "standard"}
-    }
-
     n_clusters: int = 8
     _: KW_ONLY
     n_members: int = 20

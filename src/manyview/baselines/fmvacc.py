@@ -106,7 +106,6 @@ class FMVACC(MultiViewClusterer):
         "beta": [0.01, 1.0, 100.0],
         "feature_weight": [0.0, 1e-4, 1.0, 1e4],
     }
-    renamed_parameters: ClassVar[dict[str, str]] = {"lam": "feature_weight"}
 
     n_clusters: int = 8
     _: KW_ONLY

@@ -97,14 +97,6 @@ class LMTC(MultiViewClusterer):
         "tensor_weight": [10.0**e for e in range(-10, 6)],
     }
 
-    renamed_parameters: ClassVar[dict[str, str]] = {
-        "lam": "tensor_weight",
-        "standardise": "scaling",
-    }
-    renamed_values: ClassVar[dict[str, dict[Any, Any]]] = {
-        "scaling": {"feature": "standard"}
-    }
-
     n_clusters: int = 8
     _: KW_ONLY
     tensor_weight: float = 1.0

@@ -123,7 +123,6 @@ class SMERAMVC(MultiViewClusterer):
         "rank": [2, 4, 8],
         "residual_weight": [1e-3, 1e-2, 0.1, 0.5, 1.0],
     }
-    renamed_parameters: ClassVar[dict[str, str]] = {"lam": "residual_weight"}
 
     n_clusters: int = 8
     _: KW_ONLY
