@@ -30,13 +30,14 @@ class Request:
     def of(cls, views: Any, labels: Any, memory_limit: Any) -> Request:
         """What a caller of `load` or `convert` asked, its names checked."""
         names = [views] if isinstance(views, str) else views
-        if names is not None and (
-            not len(names) or any(not isinstance(n, str) for n in names)
-        ):
-            raise InputTypeError(
-                f"views={views!r} must be the name of a variable or a list of names."
-            )
-        return cls(names and tuple(names), labels, parse_size(memory_limit))
+        if names is not None:
+            if not len(names) or not all(isinstance(n, str) for n in names):
+                raise InputTypeError(
+                    f"views={views!r} must be the name of a variable or a list of "
+                    "names."
+                )
+            names = tuple(names)
+        return cls(names, labels, parse_size(memory_limit))
 
 
 @dataclass(frozen=True)
