@@ -5,12 +5,21 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from manyview import baselines
+from manyview.anchor_spectral import AnchorSpectral
 from manyview.base import MultiViewClusterer, MultiviewTags
 from manyview.errors import InputError
 from manyview.files.model_file import read_model
+from manyview.s2mvtc import S2MVTC
+
+# The package's own methods first, then those it is compared with.
+ESTIMATORS: tuple[type[MultiViewClusterer], ...] = (
+    S2MVTC,
+    AnchorSpectral,
+    *(getattr(baselines, name) for name in baselines.__all__),
+)
 
 
 class Method(NamedTuple):
@@ -50,7 +59,7 @@ def all_methods() -> list[Method]:
     >>> [method.name for method in all_methods()][0]
     'S2MVTC'
     """
-    return [_describe(estimator) for estimator in _estimators()]
+    return [_describe(estimator) for estimator in ESTIMATORS]
 
 
 def find_method(name: str) -> Method:
@@ -98,7 +107,7 @@ def load_model(
     >>> bool((again.predict([x, x**2]) == model.labels_).all())
     True
     """
-    classes = {kind.__name__: kind for kind in _estimators()}
+    classes = {kind.__name__: kind for kind in ESTIMATORS}
     model: MultiViewClusterer = read_model(
         path, classes.get, memory_limit=memory_limit, **place
     )
@@ -108,22 +117,12 @@ def load_model(
 def suggest(name: str, known: list[str]) -> str:
     """A question that names the nearest of the known names, or nothing."""
     plain = {_plain(k): k for k in known}
-    near = difflib.get_close_matches(_plain(name), plain, n=2)
-    return f"Did you mean {' or '.join(plain[n] for n in near)}? " if near else ""
+    alike = difflib.get_close_matches(_plain(name), plain, n=2)
+    return f"Did you mean {' or '.join(plain[n] for n in alike)}? " if alike else ""
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower().replace("²", "2"))
-
-
-def _estimators() -> Iterator[type[MultiViewClusterer]]:
-    from manyview import baselines
-    from manyview.anchor_spectral import AnchorSpectral
-    from manyview.s2mvtc import S2MVTC
-
-    yield from (S2MVTC, AnchorSpectral)
-    for name in baselines.__all__:
-        yield getattr(baselines, name)
 
 
 def _describe(estimator: type[MultiViewClusterer]) -> Method:

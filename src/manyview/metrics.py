@@ -1,9 +1,9 @@
-"""Seven scores of a partition against known classes, from one contingency table.
+"""Seven scores of a partition against known classes.
 
-The table counts samples by (class, cluster) and is sparse, so nothing grows with the
-square of the number of samples or with classes times clusters. Accuracy, purity,
-precision and recall treat classes and clusters differently; NMI, the pair F-score and
-ARI are symmetric.
+NMI and ARI are scikit-learn's; the others come from the table that counts samples by
+(class, cluster). It is sparse, so nothing grows with the square of the number of
+samples or with classes times clusters. Accuracy, purity, precision and recall treat
+classes and clusters differently; NMI, the pair F-score and ARI are symmetric.
 
 >>> from manyview.metrics import clustering_scores
 >>> scores = clustering_scores(["cat", "cat", "dog", "dog"], [1, 1, 0, 2])
@@ -13,15 +13,14 @@ ARI are symmetric.
  'Precision': 1.0, 'Recall': 0.5, 'ARI': 0.571}
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array, hstack
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-from scipy.stats import entropy
-from sklearn.metrics import mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from manyview.errors import InputError
@@ -39,8 +38,7 @@ __all__ = [
 ]
 
 Labels = ArrayLike | Iterable[Hashable]
-
-MOST_CELLS = 2**20
+Codes = NDArray[Any]
 
 
 def clustering_scores(labels_true: Labels, labels_pred: Labels) -> dict[str, float]:
@@ -63,8 +61,18 @@ def clustering_scores(labels_true: Labels, labels_pred: Labels) -> dict[str, flo
     >>> clustering_scores([0, 0, 1, 1], ["b", "b", "a", "a"])["ACC"]
     1.0
     """
-    table = contingency(labels_true, labels_pred)
-    return {name: score(table) for name, score in _SCORES.items()}
+    codes = _codes_of_both(labels_true, labels_pred)
+    table = _count(*codes)
+    pairs = _pairs(table)
+    return {
+        "ACC": _accuracy(table),
+        "NMI": _nmi(*codes),
+        "Purity": _purity(table),
+        "F-score": pairs.f_score,
+        "Precision": pairs.precision,
+        "Recall": pairs.recall,
+        "ARI": float(adjusted_rand_score(*codes)),
+    }
 
 
 def contingency(labels_true: Labels, labels_pred: Labels) -> csr_array:
@@ -82,37 +90,7 @@ def contingency(labels_true: Labels, labels_pred: Labels) -> csr_array:
     array([[1, 1],
            [1, 0]])
     """
-    codes_true = _codes(labels_true, "labels_true")
-    codes_pred = _codes(labels_pred, "labels_pred")
-    if len(codes_true) != len(codes_pred):
-        raise InputError(
-            f"labels_true has {len(codes_true)} entries and labels_pred has "
-            f"{len(codes_pred)}; give one label per sample in both."
-        )
-    table = _count_pairs(codes_true, codes_pred)
-    if table is None:
-        table = contingency_matrix(codes_true, codes_pred, sparse=True, dtype=np.int64)
-    return csr_array(table)
-
-
-def _count_pairs(rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any] | None:
-    """The table by one count, without sorting; None unless labels are small integers.
-
-    Examples
-    --------
-    >>> _count_pairs(np.array([7, 7, 9]), np.array([1, 0, 0]))
-    array([[1, 1],
-           [1, 0]])
-    """
-    if rows.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
-        return None
-    height, width = (int(c.max()) - int(c.min()) + 1 for c in (rows, columns))
-    if height * width > MOST_CELLS:
-        return None
-    first, second = (c.astype(np.int64) - int(c.min()) for c in (rows, columns))
-    table = np.bincount(first * width + second, minlength=height * width)
-    table = table.reshape(height, width)
-    return table[table.any(axis=1)][:, table.any(axis=0)]
+    return _count(*_codes_of_both(labels_true, labels_pred))
 
 
 def accuracy(labels_true: Labels, labels_pred: Labels) -> float:
@@ -134,7 +112,7 @@ def nmi(labels_true: Labels, labels_pred: Labels) -> float:
     >>> nmi([0, 0, 1, 1], [0, 1, 0, 1])
     0.0
     """
-    return _nmi(contingency(labels_true, labels_pred))
+    return _nmi(*_codes_of_both(labels_true, labels_pred))
 
 
 def purity(labels_true: Labels, labels_pred: Labels) -> float:
@@ -156,7 +134,7 @@ def pair_f_score(labels_true: Labels, labels_pred: Labels) -> float:
     >>> pair_f_score([0, 0, 1, 1], [0, 0, 0, 0])
     0.5
     """
-    return _pair_f_score(contingency(labels_true, labels_pred))
+    return _pairs(contingency(labels_true, labels_pred)).f_score
 
 
 def pair_precision(labels_true: Labels, labels_pred: Labels) -> float:
@@ -167,7 +145,7 @@ def pair_precision(labels_true: Labels, labels_pred: Labels) -> float:
     >>> pair_precision([0, 0, 1, 1], [0, 0, 1, 2])
     1.0
     """
-    return _pair_precision(contingency(labels_true, labels_pred))
+    return _pairs(contingency(labels_true, labels_pred)).precision
 
 
 def pair_recall(labels_true: Labels, labels_pred: Labels) -> float:
@@ -178,7 +156,7 @@ def pair_recall(labels_true: Labels, labels_pred: Labels) -> float:
     >>> pair_recall([0, 0, 1, 1], [0, 0, 1, 2])
     0.5
     """
-    return _pair_recall(contingency(labels_true, labels_pred))
+    return _pairs(contingency(labels_true, labels_pred)).recall
 
 
 def ari(labels_true: Labels, labels_pred: Labels) -> float:
@@ -189,7 +167,7 @@ def ari(labels_true: Labels, labels_pred: Labels) -> float:
     >>> ari([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    return _ari(contingency(labels_true, labels_pred))
+    return float(adjusted_rand_score(*_codes_of_both(labels_true, labels_pred)))
 
 
 def _accuracy(table: csr_array) -> float:
@@ -246,12 +224,9 @@ def _best_matching(table: csr_array) -> int:
     return int(weights[rows, columns].sum() - n_rows)
 
 
-def _nmi(table: csr_array) -> float:
-    both_entropies = float(entropy(table.sum(axis=1)) + entropy(table.sum(axis=0)))
-    if both_entropies == 0.0:
-        return 1.0
-    information = float(mutual_info_score(None, None, contingency=table))
-    return min(1.0, 2.0 * information / both_entropies)
+def _nmi(codes_true: Codes, codes_pred: Codes) -> float:
+    # Rounding brings equal partitions to a little above 1.
+    return min(1.0, float(normalized_mutual_info_score(codes_true, codes_pred)))
 
 
 def _purity(table: csr_array) -> float:
@@ -259,75 +234,61 @@ def _purity(table: csr_array) -> float:
 
 
 class _Pairs(NamedTuple):
-    """Unordered pairs of samples; Python integers, as their products pass 2**63."""
+    """Unordered pairs of samples in the same class, cluster and both."""
 
-    total: int
     same_class: int
     same_cluster: int
     same_both: int
 
+    @property
+    def f_score(self) -> float:
+        return _share(2 * self.same_both, self.same_class + self.same_cluster)
+
+    @property
+    def precision(self) -> float:
+        return _share(self.same_both, self.same_cluster)
+
+    @property
+    def recall(self) -> float:
+        return _share(self.same_both, self.same_class)
+
 
 def _pairs(table: csr_array) -> _Pairs:
-    n_samples = int(table.sum())
-    return _Pairs(
-        total=n_samples * (n_samples - 1) // 2,
-        same_class=_pairs_within(table.sum(axis=1)),
-        same_cluster=_pairs_within(table.sum(axis=0)),
-        same_both=_pairs_within(table.data),
-    )
-
-
-def _pairs_within(counts: NDArray[np.int64]) -> int:
-    return int((counts * (counts - 1)).sum()) // 2
-
-
-def _pair_f_score(table: csr_array) -> float:
-    pairs = _pairs(table)
-    return _share(2 * pairs.same_both, pairs.same_class + pairs.same_cluster)
-
-
-def _pair_precision(table: csr_array) -> float:
-    pairs = _pairs(table)
-    return _share(pairs.same_both, pairs.same_cluster)
-
-
-def _pair_recall(table: csr_array) -> float:
-    pairs = _pairs(table)
-    return _share(pairs.same_both, pairs.same_class)
+    counts = (table.sum(axis=1), table.sum(axis=0), table.data)
+    return _Pairs(*(int((c * (c - 1)).sum()) // 2 for c in counts))
 
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def _ari(table: csr_array) -> float:
-    """(both - expected) / (mean - expected), multiplied by 2 * total to stay exact."""
-    pairs = _pairs(table)
-    expected = 2 * pairs.same_class * pairs.same_cluster
-    mean = pairs.total * (pairs.same_class + pairs.same_cluster)
-    return _share(2 * pairs.total * pairs.same_both - expected, mean - expected)
+def _codes_of_both(labels_true: Labels, labels_pred: Labels) -> tuple[Codes, Codes]:
+    codes_true = _codes(labels_true, "labels_true")
+    codes_pred = _codes(labels_pred, "labels_pred")
+    if len(codes_true) != len(codes_pred):
+        raise InputError(
+            f"labels_true has {len(codes_true)} entries and labels_pred has "
+            f"{len(codes_pred)}; give one label per sample in both."
+        )
+    return codes_true, codes_pred
 
 
-_SCORES: dict[str, Callable[[csr_array], float]] = {
-    "ACC": _accuracy,
-    "NMI": _nmi,
-    "Purity": _purity,
-    "F-score": _pair_f_score,
-    "Precision": _pair_precision,
-    "Recall": _pair_recall,
-    "ARI": _ari,
-}
+def _count(codes_true: Codes, codes_pred: Codes) -> csr_array:
+    table = contingency_matrix(codes_true, codes_pred, sparse=True, dtype=np.int64)
+    return csr_array(table)
 
 
-def _codes(labels: Labels, name: str) -> NDArray[Any]:
-    """Turn labels into a 1-D array that NumPy can sort without mixing labels up."""
+def _codes(labels: Labels, name: str) -> Codes:
+    """Turn labels into whole numbers (or booleans), one for every distinct label."""
     vector = _vector(labels, name)
     if vector.dtype.kind in "OUSTV":
         return _object_codes(vector, name)
     # NaN and NaT are the only values that differ from themselves.
-    if vector.dtype.kind in "fcmM" and np.any(vector != vector):
+    if np.any(vector != vector):
         raise _missing_label(name, int(np.argmax(vector != vector)))
-    return vector
+    if vector.dtype.kind in "iub":
+        return vector
+    return np.asarray(np.unique(vector, return_inverse=True)[1])
 
 
 def _vector(labels: Labels, name: str) -> NDArray[Any]:

@@ -15,7 +15,7 @@ import pytest
 
 import manyview
 from manyview import S2MVTC, AnchorSpectral
-from manyview.checks import example
+from manyview.checks import example_views
 from manyview.errors import FileError, InputTypeError, NotFittedError, ResourceError
 from manyview.files import container
 from manyview.files.schema import PLACE
@@ -26,7 +26,7 @@ VERSION = re.escape(manyview.__version__)
 
 @pytest.fixture(scope="module")
 def fitted():
-    return AnchorSpectral(3, random_state=0).fit(example())
+    return AnchorSpectral(3, random_state=0).fit(example_views())
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def npy(array, **options):
 
 @pytest.mark.parametrize("method", all_methods(), ids=lambda m: m.name)
 def test_every_method_comes_back_whole(method, tmp_path):
-    views = example()
+    views = example_views()
     model = method.estimator(n_clusters=3, random_state=0).fit(views)
     again = manyview.load_model(model.save(tmp_path / "m.manyview"))
     assert type(again) is type(model)
@@ -94,7 +94,7 @@ def test_every_method_comes_back_whole(method, tmp_path):
     ],
 )
 def test_every_setting_comes_back(options, tmp_path):
-    views = [np.abs(x) for x in example()]
+    views = [np.abs(x) for x in example_views()]
     model = S2MVTC(3, **{"random_state": 0, **options}).fit(views)
     again = manyview.load_model(model.save(tmp_path / "m.manyview"))
     assert np.array_equal(again.predict(views), model.predict(views))
@@ -103,7 +103,7 @@ def test_every_setting_comes_back(options, tmp_path):
 
 @pytest.mark.slow
 def test_another_process_predicts_the_same(fitted, saved, tmp_path):
-    views = example()
+    views = example_views()
     np.savez(tmp_path / "views.npz", *views)
     code = (
         "import sys, numpy as np, manyview\n"
@@ -120,7 +120,7 @@ def test_another_process_predicts_the_same(fitted, saved, tmp_path):
 
 
 def test_feature_names_of_a_table_come_back(tmp_path):
-    table = pd.DataFrame(example()[0], columns=list("abcd"))
+    table = pd.DataFrame(example_views()[0], columns=list("abcd"))
     model = AnchorSpectral(3, random_state=0).fit(table)
     again = manyview.load_model(model.save(tmp_path / "m.manyview"))
     assert again.feature_names_in_.tolist() == list("abcd")
@@ -128,7 +128,7 @@ def test_feature_names_of_a_table_come_back(tmp_path):
 
 
 def test_where_it_ran_is_not_saved(tmp_path):
-    model = AnchorSpectral(3, random_state=0, verbose=True).fit(example())
+    model = AnchorSpectral(3, random_state=0, verbose=True).fit(example_views())
     path = model.save(tmp_path / "m.manyview")
     assert manyview.load_model(path).verbose is False
     assert manyview.load_model(path, verbose=True).verbose is True
@@ -136,7 +136,7 @@ def test_where_it_ran_is_not_saved(tmp_path):
 
 @pytest.mark.parametrize("value", [object(), len, {1: 2}, np.array([object()]), {3}])
 def test_other_values_are_refused_when_saving(value, tmp_path):
-    model = AnchorSpectral(3, random_state=0).fit(example())
+    model = AnchorSpectral(3, random_state=0).fit(example_views())
     model.note_ = value
     with pytest.raises(InputTypeError, match="cannot be saved"):
         model.save(tmp_path / "m.manyview")
@@ -148,7 +148,7 @@ def test_a_foreign_estimator_or_an_unfitted_one_is_refused(tmp_path):
         pass
 
     with pytest.raises(InputTypeError, match="no method of this package"):
-        Mine(3, random_state=0).fit(example()).save(tmp_path / "m.manyview")
+        Mine(3, random_state=0).fit(example_views()).save(tmp_path / "m.manyview")
     with pytest.raises(NotFittedError):
         AnchorSpectral(3).save(tmp_path / "m.manyview")
 
@@ -161,7 +161,7 @@ def test_a_folder_that_is_not_there_gets_a_sentence(fitted, tmp_path):
 
 
 def test_a_hidden_value_that_files_do_not_know_is_refused(tmp_path):
-    model = AnchorSpectral(3, random_state=0).fit(example())
+    model = AnchorSpectral(3, random_state=0).fit(example_views())
     model._note = 1
     with pytest.raises(InputTypeError, match="cannot be saved: _note is no fitted"):
         model.save(tmp_path / "m.manyview")
@@ -175,7 +175,7 @@ def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
 
     monkeypatch.setattr(np.lib.format, "write_array", fail)
     with pytest.raises(FileError, match="No space left"):
-        AnchorSpectral(3, random_state=1).fit(example()).save(saved)
+        AnchorSpectral(3, random_state=1).fit(example_views()).save(saved)
     assert saved.read_bytes() == before
     assert [p.name for p in saved.parent.iterdir()] == [saved.name]
 
@@ -331,7 +331,7 @@ def test_the_same_model_gives_the_same_bytes(fitted, saved, tmp_path):
 
 
 def test_what_scikit_learn_hides_in_an_estimator_is_not_saved(tmp_path):
-    model = AnchorSpectral(3, random_state=0).fit(example())
+    model = AnchorSpectral(3, random_state=0).fit(example_views())
     model._sklearn_note = model._skl_note = object()
     again = manyview.load_model(model.save(tmp_path / "m.manyview"))
     assert not [name for name in vars(again) if name.startswith("_skl")]
@@ -339,7 +339,7 @@ def test_what_scikit_learn_hides_in_an_estimator_is_not_saved(tmp_path):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_of_several_megabytes_come_back(tmp_path, order):
-    model = AnchorSpectral(3, random_state=0).fit(example())
+    model = AnchorSpectral(3, random_state=0).fit(example_views())
     model.note_ = np.asarray(np.arange(600_000.0).reshape(1000, 600), order=order)
     path = model.save(tmp_path / "m.manyview")
     back = manyview.load_model(path).note_
@@ -354,7 +354,7 @@ def test_arrays_of_several_megabytes_come_back(tmp_path, order):
 
 
 def test_an_array_without_entries_comes_back(tmp_path):
-    model = AnchorSpectral(3, random_state=0).fit(example())
+    model = AnchorSpectral(3, random_state=0).fit(example_views())
     model.note_ = np.zeros((0, 4), dtype="f4")
     back = manyview.load_model(model.save(tmp_path / "m.manyview")).note_
     assert back.shape == (0, 4) and back.dtype == np.float32
@@ -453,6 +453,6 @@ def test_five_strange_names_are_listed(saved, tmp_path):
 
 
 def test_a_parameter_that_is_an_array_comes_back(tmp_path):
-    model = AnchorSpectral(3, random_state=np.int64(5)).fit(example())
+    model = AnchorSpectral(3, random_state=np.int64(5)).fit(example_views())
     again = manyview.load_model(model.save(tmp_path / "m.manyview"))
     assert type(again.random_state) is np.int64 and again.random_state == 5

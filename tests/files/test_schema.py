@@ -7,7 +7,7 @@ import pytest
 
 import manyview
 from manyview import AnchorSpectral
-from manyview.checks import example
+from manyview.checks import example_views
 from manyview.errors import InputTypeError
 from manyview.files import codec, schema
 from manyview.files.codec import Encoder, decode
@@ -50,7 +50,7 @@ def test_a_file_loads_after_a_class_and_its_field_are_renamed(monkeypatch):
 
 
 def test_a_model_loads_after_an_attribute_is_renamed(tmp_path, monkeypatch):
-    model = AnchorSpectral(3, random_state=0).fit(example())
+    model = AnchorSpectral(3, random_state=0).fit(example_views())
     path = model.save(tmp_path / "m.manyview")
     monkeypatch.setitem(schema.ATTRIBUTES, "centres", "_middles")
     again = manyview.load_model(path)

@@ -121,11 +121,10 @@ class FPMVSCAG(MultiViewClusterer):
         return self._finish(restored(labels, order))
 
     def _descend(self, Xs: list[FloatArray]) -> tuple[Factors, list[float]]:
-        squares = np.array([np.vdot(x, x) for x in Xs], dtype=np.float64)
         now = start(Xs, self.n_clusters)
         losses: list[float] = []
         for _ in range(self.max_iter):
-            now, loss = iterate(Xs, squares, now, exact=self.exact)
+            now, loss = iterate(Xs, now, exact=self.exact)
             losses.append(loss)
             if len(losses) > 1 and abs(losses[-2] - loss) < self.tol * losses[-2]:
                 break
@@ -148,19 +147,16 @@ def start(Xs: list[FloatArray], c: int) -> Factors:
 
 
 def iterate(
-    Xs: list[FloatArray], squares: FloatArray, now: Factors, *, exact: bool
+    Xs: list[FloatArray], now: Factors, *, exact: bool
 ) -> tuple[Factors, float]:
-    """One round of all four updates, and the objective after it.
-
-    `squares` are ‖X_v‖²; `exact` takes the minimisers, not the authors' Z and α.
-    """
+    """One round of all four updates (`exact`: minimisers), and the objective after."""
     share = (now.alpha**2).astype(now.Z.dtype)
     anchors, A = anchor_step(Xs, now.A, now.Z, share)
     targets = [x @ M for x, M in zip(Xs, anchors, strict=True)]
     mixing = share if exact else np.ones_like(share)
     total = sum(m * t for m, t in zip(mixing, targets, strict=True))
     Z = project_simplex(total / share.sum())
-    parts = zip(squares, targets, anchors, strict=True)
-    residuals = np.array([misfit(square, t, M, Z) for square, t, M in parts])
+    parts = zip(Xs, targets, anchors, strict=True)
+    residuals = np.array([misfit(x, t, M, Z) for x, t, M in parts])
     alpha = inverse_weights(residuals, root=not exact)
     return Factors(A, Z, alpha), float(alpha**2 @ residuals)

@@ -103,11 +103,6 @@ class FSMSC(MultiViewClusterer):
         "lambda2": [0.1, 1.0, 10.0, 100.0],
     }
 
-    renamed_parameters: ClassVar[dict[str, str]] = {"standardise": "scaling"}
-    renamed_values: ClassVar[dict[str, dict[Any, Any]]] = {
-        "scaling": {"feature": "standard"}
-    }
-
     n_clusters: int = 8
     _: KW_ONLY
     tau: float = 1e-3
@@ -193,8 +188,8 @@ def iterate(problem: Problem, now: Factors) -> tuple[Factors, float]:
     divisor = len(Xs) + (1 if exact else 2) * lambda1
     Z = project_simplex((sum(targets) + lambda1 * (Zbar @ Q.T)) / divisor)
     parts = zip(Xs, targets, anchors, strict=True)
-    loss = sum(misfit(np.vdot(x, x), t, M, Z) for x, t, M in parts)
-    loss += tau * misfit(np.vdot(Xbar, Xbar), XD, D, Zbar)
+    loss = sum(misfit(x, t, M, Z) for x, t, M in parts)
+    loss += tau * misfit(Xbar, XD, D, Zbar)
     loss += lambda1 * float(np.sum((Z - Zbar @ Q.T) ** 2))
     return Factors(A, Z, Zbar), loss + lambda2 * float(np.sum(Q**2))
 

@@ -6,11 +6,12 @@ Every view is computed here from the same 8 × 8 images.
 from __future__ import annotations
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 from manyview.datasets.formats.raw import NDArray
 from manyview.views.views import Views
 
-_SIDE = 8
+_SIDE = 8  # pixels of an image's edge
 
 
 def load_digits_views(random_state: int | None = 0) -> Views:
@@ -34,8 +35,6 @@ def load_digits_views(random_state: int | None = 0) -> Views:
     >>> len(data), data.n_views, len(set(data.labels))
     (1797, 6, 10)
     """
-    from sklearn.datasets import load_digits
-
     images, labels = load_digits(return_X_y=True)
     images = images.reshape(-1, _SIDE, _SIDE) / 16.0
     if random_state is not None:

@@ -26,10 +26,10 @@ def anchor_step(
     return [W @ A for W in Ws], A
 
 
-def misfit(square: float, XM: FloatArray, M: FloatArray, Z: FloatArray) -> float:
-    """‖X - ZM'‖² from ‖X‖² and XM, without an n x d product."""
-    size = np.vdot((M.T @ M).astype(np.float64), Z.T @ Z)
-    return max(float(square - 2 * np.vdot(XM, Z) + size), 0.0)
+def misfit(X: FloatArray, XM: FloatArray, M: FloatArray, Z: FloatArray) -> float:
+    """‖X - ZM'‖² from XM, without an n x d product."""
+    size = float(np.vdot((M.T @ M).astype(np.float64), Z.T @ Z))
+    return max(float(np.vdot(X, X)) - 2 * float(np.vdot(XM, Z)) + size, 0.0)
 
 
 def inverse_weights(losses: FloatArray, *, root: bool = False) -> FloatArray:

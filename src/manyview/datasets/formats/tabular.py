@@ -25,7 +25,7 @@ from manyview.datasets.layout import LABEL_NAMES, tidy_labels
 from manyview.engine.resources import require_room
 from manyview.errors import DependencyError, FileError
 
-# The first that is installed reads; pyarrow is the fastest and needs least memory.
+# The first that is installed reads the table.
 _ENGINES = ("pyarrow", "polars", "pandas")
 _DELIMITERS = (",", "\t", ";", " ")
 _PARQUET_INDEX = "__index_level_0__"  # pandas' index, written as the last column

@@ -20,7 +20,7 @@ from manyview.datasets.formats.raw import Request, clean_name
 from manyview.datasets.formats.tabular import import_engine
 from manyview.datasets.one_file import detect_format, out_of_memory, read_file
 from manyview.engine.resources import limit_address_space
-from manyview.errors import ManyviewError, ResourceError
+from manyview.errors import FileError, ManyviewError
 
 # Beyond the data itself: one conversion (transpose, CSC to CSR) and buffers.
 _WORK_COPIES = 2
@@ -46,6 +46,7 @@ def serve(job: dict[str, Any]) -> dict[str, str | None]:
     """Do one job; the reply holds ``error`` and ``message``, None when all is well."""
     path = Path(job["path"])
     request = Request(job["views"], job["labels"], job["memory_limit"])
+    failure: ManyviewError
     try:
         _prepare(path, request, job["time_limit"])
         with ExitStack() as stack:
@@ -53,19 +54,17 @@ def serve(job: dict[str, Any]) -> dict[str, str | None]:
             if not job["stream"]:
                 raw.require_room(request.memory_limit, path.name)
             write_data_folder(raw, Path(job["out"]), checksums=job["stream"])
-    except MemoryError as error:
-        known = isinstance(error, ManyviewError)
-        said = str(error if known else out_of_memory(path, request))
-        return {"error": ResourceError.__name__, "message": said}
+        return {"error": None, "message": None}
     except ManyviewError as error:
-        return {"error": type(error).__name__, "message": str(error)}
+        failure = error
+    except MemoryError:
+        failure = out_of_memory(path, request)
     except Exception as error:  # lazy views meet damaged parts only when copied
-        said = (
+        failure = FileError(
             f"{path.name} could not be copied: {type(error).__name__}: "
             f"{clean_name(error)}. The file is damaged, or the disk is full."
         )
-        return {"error": "FileError", "message": said}
-    return {"error": None, "message": None}
+    return {"error": type(failure).__name__, "message": str(failure)}
 
 
 def _import_parser(path: Path) -> None:
