@@ -75,3 +75,17 @@ def limit_address_space(n_bytes: int | None) -> None:
         cap = pages * resource.getpagesize() + n_bytes
         cap = cap if hard == resource.RLIM_INFINITY else min(cap, hard)
     resource.setrlimit(resource.RLIMIT_AS, (cap, hard))
+
+
+def resident_bytes() -> int:
+    """Memory this process holds now."""
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
+
+
+def n_cores() -> int:
+    """Cores this process may use, or fewer if the user says so."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+    return max(1, int(asked) if asked.isdigit() else cores or os.cpu_count() or 1)
