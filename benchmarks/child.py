@@ -14,7 +14,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-import figures
+from manyview.experiments.measuring import peak_memory
 
 
 def run(script: str, job: dict[str, Any], timeout: float = 7200.0) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def run(script: str, job: dict[str, Any], timeout: float = 7200.0) -> dict[str, 
 
 def answer(job: dict[str, Any], **found: Any) -> None:
     """Write what was measured, with the peak memory of this process (up to now)."""
-    content = {"peak_gb": figures.peak_memory() / 1e9} | found
+    content = {"peak_gb": peak_memory() / 1e9} | found
     Path(job["answer"]).write_text(json.dumps(content, default=float), encoding="utf-8")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import os
 import platform
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import joblib
+import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
@@ -25,11 +26,10 @@ def machine() -> dict[str, Any]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
     return {
         "processor": _processor(),
-        "cores": cores or os.cpu_count(),
-        "memory_gib": round(_memory() / 2**30, 1),
+        "cores": joblib.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "python": platform.python_version(),
         "versions": versions,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -43,25 +43,6 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
-
-
-def _memory() -> int:
-    if not hasattr(os, "sysconf"):
-        return 0
-    return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
-
-
-def peak_memory() -> int:
-    """Largest resident size of this process so far, in bytes."""
-    status = Path("/proc/self/status")
-    if status.is_file():  # getrusage would count what the parent had held
-        for line in status.read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def save(path: str | None, content: Mapping[str, Any]) -> None:

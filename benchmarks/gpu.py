@@ -29,6 +29,7 @@ from sklearn.metrics import adjusted_rand_score
 import figures
 from manyview import S2MVTC, AnchorSpectral
 from manyview.running import progress
+from manyview.sequence_s2mvtc import SequenceS2MVTC
 
 YOUTUBE = (64, 512, 64, 647, 838)
 N_YOUTUBE = 101_499
@@ -227,9 +228,7 @@ def agreement(n: int, device: torch.device) -> list[dict[str, Any]]:
     anchors = [x[:200] for x in host]
     makes = {
         "graph": lambda: S2MVTC(6, anchors=anchors, random_state=0),
-        "sequence": lambda: S2MVTC(
-            6, anchors=anchors, smoothing="sequence", random_state=0
-        ),
+        "sequence": lambda: SequenceS2MVTC(6, anchors=anchors, random_state=0),
         "spectral": lambda: AnchorSpectral(6, random_state=0),
     }
     found = []

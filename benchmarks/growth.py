@@ -22,6 +22,7 @@ import child
 import figures
 from manyview import S2MVTC
 from manyview.datasets import load, make_views
+from manyview.experiments.measuring import peak_memory
 from manyview.running import progress
 
 ROWS = (25_000, 100_000, 400_000, 1_600_000)
@@ -32,7 +33,7 @@ def fit(job: dict[str, Any]) -> None:
     views = load(job["data"])
     if job["limit"] is None:
         views.arrays = tuple(np.array(a) for a in views.arrays)
-    before = figures.peak_memory()
+    before = peak_memory()
     titles: list[str] = []
 
     def hear(title: str, done: int, total: int) -> None:
@@ -43,7 +44,7 @@ def fit(job: dict[str, Any]) -> None:
     planned = model.plan(views)
     with progress.listen(hear):
         seconds, _ = child.timed(lambda: model.fit(views))
-    peak = figures.peak_memory()  # before the scores, which are not the fit's
+    peak = peak_memory()  # before the scores, which are not the fit's
     child.answer(
         job,
         seconds=seconds,

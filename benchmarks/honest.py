@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 from manyview.datasets import known
 from manyview.experiments import ablation
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.estimators import method_names
+from manyview.experiments.estimators import ALONG_AN_ORDER, method_names
 from manyview.experiments.execute import Limits, execute
 from manyview.experiments.planned_run import Record, Run
-from manyview.experiments.ranking import score_tables, standing, standing_tables
 from manyview.experiments.results_file import Results
 from manyview.experiments.seed_summary import SCORES, by, summarise
 from manyview.files.atomic import write_text
 from manyview.present.table import Table
+from ranking import score_tables, standing, standing_tables
 
 TUNING = (
     "100Leaves", "3Sources", "BBCSport-2view", "CCV", "Cifar-10-deep", "Handwritten",
@@ -102,8 +102,8 @@ def ordered_runs(plan: Plan) -> list[Run]:
     """True order: every method, and sequence smoothing over a range of durations."""
     settings: list[tuple[str, dict[str, Any]]] = [(m, {}) for m in plan.methods]
     settings += [
-        ("S2MVTC", {"smoothing": how, "min_duration": duration})
-        for how in ("sequence", "graph+sequence")
+        (ALONG_AN_ORDER, {"graph": graph, "min_duration": duration})
+        for graph in (False, True)
         for duration in plan.durations
     ]
     return [
@@ -115,19 +115,18 @@ def ordered_runs(plan: Plan) -> list[Run]:
 
 
 def ordered_tables(records: list[Record]) -> list[Table]:
-    """One table per sequence: every method, and S2MVTC by duration."""
+    """One table per sequence: every method, and SequenceS2MVTC by duration."""
     tables = []
     for data, group in by(summarise(records), lambda s: s.data).items():
         table = Table(
             name=f"ordered-{data}",
             caption=f"{data} in its true order, {len(group[0].records)} seeds: mean ± "
             "standard deviation",
-            columns=["method", "smoothing", "min_duration", *SCORES],
+            columns=["method", "graph", "min_duration", *SCORES],
         )
         for s in group:
-            how = str(s.setting.get("smoothing", "default"))
-            duration = str(s.setting.get("min_duration", "–"))
-            table.add(s.method, how, duration, *(s.show(n) for n in SCORES))
+            how = (str(s.setting.get(n, "–")) for n in ("graph", "min_duration"))
+            table.add(s.method, *how, *(s.show(n) for n in SCORES))
         tables.append(table)
     return tables
 
@@ -141,10 +140,10 @@ def ablation_table(records: list[Record], names: list[str]) -> Table:
         "standard deviation",
         columns=["data", *variants],
     )
-    found = {(s.data, s.method, str(s.setting)): s for s in summarise(records)}
+    found = by(summarise(records), lambda s: s.data)
     for name in names:
-        cells = [found.get((name, m, str(s))) for m, s in variants.values()]
-        table.add(name, *("–" if c is None else c.show("ACC") for c in cells))
+        row = ablation.pick(found.get(name, []), variants)
+        table.add(name, *("–" if s is None else s.show("ACC") for s in row))
     return table
 
 

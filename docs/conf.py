@@ -53,6 +53,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "plot_",
+    "ignore_pattern": "the_method_on_one_page",  # how_it_works.md shows it
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": (scrape,),
     "abort_on_example_error": True,

@@ -7,11 +7,10 @@ and zones. Each view sees something; together they see more. The rows are shuffl
 and the known digits are used for the scores alone.
 """
 
-from manyview import S2MVTC
+from manyview import S2MVTC, plot
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import load_digits_views
 from manyview.metrics import clustering_scores
-from manyview.present.plot import draw_embedding, flatten
 
 views = load_digits_views()
 print(views)
@@ -35,8 +34,8 @@ for name, (method, data) in candidates.items():
 # The consensus embedding, laid out in the plane. Every cluster has a colour, a marker
 # and its number.
 
-flat = flatten(model.embedding_, random_state=0)
-figure = draw_embedding(
+flat = plot.flatten(model.embedding_, random_state=0)
+figure = plot.draw_embedding(
     flat,
     {"Clusters found by S²MVTC": model.labels_},
     title="Handwritten digits, six views, rows shuffled, seed 0",

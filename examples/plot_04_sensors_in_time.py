@@ -13,9 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import linear_sum_assignment
 
-from manyview import S2MVTC, OrderWarning, Views
+from manyview import S2MVTC, OrderWarning, SequenceS2MVTC, Views, plot
 from manyview.metrics import ari, contingency
-from manyview.present.plot import COLOURS
 
 rng = np.random.default_rng(3)
 lengths = rng.integers(20, 60, size=30)  # samples per state, ten per second
@@ -40,7 +39,7 @@ views = Views(
 
 settings = {"n_anchors": 200, "n_graph_anchors": 1000, "random_state": 0}
 plain = S2MVTC(4, **settings).fit(views)
-model = S2MVTC(4, smoothing="graph+sequence", min_duration=2.0, **settings)
+model = SequenceS2MVTC(4, graph=True, min_duration=2.0, **settings)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", OrderWarning)  # we vouch for the order
     model.fit(views, order=time, groups=recording)
@@ -71,7 +70,11 @@ for axis, (name, labels) in zip(axes, shown.items(), strict=True):
     for value in range(4):
         own = rows & (labels == value)
         axis.scatter(
-            time[own], np.full(own.sum(), value), s=14, marker="|", color=COLOURS[value]
+            time[own],
+            np.full(own.sum(), value),
+            s=14,
+            marker="|",
+            color=plot.COLOURS[value],
         )
     axis.set(yticks=[], ylim=(-0.7, 3.7))
     axis.set_ylabel(name, rotation=0, ha="right", va="center")

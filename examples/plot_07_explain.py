@@ -10,10 +10,9 @@ that out.
 import numpy as np
 from matplotlib.figure import Figure
 
-from manyview import S2MVTC, Views
+from manyview import S2MVTC, Views, plot
 from manyview.datasets import make_views
 from manyview.explain import explain
-from manyview.present.plot import COLOURS
 
 made = make_views(500, (4, 4, 4), 3, view_quality=[1.0, 0.6, 0.0], random_state=2)
 views = Views(
@@ -41,7 +40,7 @@ for v, view in enumerate(found.view_names):
         shares[:, v],
         left=left,
         label=view,
-        color=COLOURS[v],
+        color=plot.COLOURS[v],
         hatch=("", "//", "..")[v],
         edgecolor="white",
     )

@@ -13,10 +13,9 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from manyview import S2MVTC
+from manyview import S2MVTC, plot
 from manyview.datasets import make_views
 from manyview.metrics import ari
-from manyview.present.plot import COLOURS
 
 views = make_views(2000, (20, 30), 5, view_quality=0.7, random_state=0)
 settings = {"n_anchors": 200, "n_graph_anchors": 800, "random_state": 0}
@@ -48,6 +47,6 @@ order = np.argsort(numpy_model.labels_, kind="stable")
 figure = Figure(figsize=(7, 2.6), layout="constrained")
 axis = figure.subplots()
 both = np.stack([numpy_model.labels_[order], labels[order]])
-axis.imshow(both, aspect="auto", cmap=ListedColormap(COLOURS[:5]))
+axis.imshow(both, aspect="auto", cmap=ListedColormap(plot.COLOURS[:5]))
 axis.set_yticks([0, 1], ["NumPy", "torch"])
 axis.set(xlabel="rows, by cluster", title="Clusters found by both (generated, seed 0)")

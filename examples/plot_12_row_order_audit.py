@@ -9,7 +9,7 @@ believe.
 
 import numpy as np
 
-from manyview import S2MVTC, audit_order
+from manyview import S2MVTC, SequenceS2MVTC, audit_order
 from manyview.datasets import make_views
 
 views = make_views(500, (10, 15), 6, view_quality=0.3, random_state=0)
@@ -18,7 +18,7 @@ sorted_by_class = views[np.argsort(views.labels, kind="stable")]
 # %%
 # Smoothing along the rows, in the published form:
 
-published = S2MVTC.as_published("Cifar-10").set_params(n_anchors=150)
+published = SequenceS2MVTC.as_published("Cifar-10").set_params(n_anchors=150)
 audit = audit_order(sorted_by_class, 6, estimator=published)
 print(audit.sentence)
 figure = audit.figure()

@@ -83,14 +83,17 @@ def _parquet(path: Path) -> None:
 
 
 def _h5mu(path: Path) -> None:
+    import pandas as pd
+    from anndata.io import write_elem
+
     a, b, _ = parts()
+    rows = pd.Index([f"r{i}" for i in range(N)])
     with h5py.File(path, "w") as file:
-        file["obs/_index"] = [f"r{i}" for i in range(N)]
-        for name, array in (("x", a[:9]), ("y", b[3:])):
+        write_elem(file, "obs", pd.DataFrame(index=rows))
+        for name, array, own in (("x", a[:9], rows[:9]), ("y", b[3:], rows[3:])):
             file[f"mod/{name}/X"] = array
-            file[f"mod/{name}/obs/_index"] = file["obs/_index"][: len(array)]
-            rows = np.arange(N) - (0 if name == "x" else 3) + 1
-            file[f"obsmap/{name}"] = np.where((rows > 0) & (rows <= 9), rows, 0)
+            write_elem(file[f"mod/{name}"], "obs", pd.DataFrame(index=own))
+            file[f"obsmap/{name}"] = own.get_indexer(rows) + 1
 
 
 WRITERS: dict[str, Callable[[Path], None]] = {
@@ -157,7 +160,7 @@ def _model(folder: Path, sandbox: Sandbox) -> Target:
     def is_same(found: Any) -> bool:
         return np.array_equal(found.predict([a, b]), model.predict([a, b]))
 
-    return Target([path], lambda: manyview.load(path), is_same)
+    return Target([path], lambda: manyview.load_model(path), is_same)
 
 
 def is_sound(data: Views) -> bool:

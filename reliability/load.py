@@ -106,7 +106,7 @@ def _held() -> tuple[int, int, int]:
 
 def _jobs(folder: Path) -> list[Callable[[int], None]]:
     """One fit each: every method, and the ways around a fit that hold things open."""
-    from manyview import S2MVTC, AnchorSpectral, Views, load
+    from manyview import S2MVTC, AnchorSpectral, Views, load_model
     from manyview.datasets import convert
     from manyview.datasets import load as load_data
     from manyview.methods import all_methods
@@ -136,7 +136,7 @@ def _jobs(folder: Path) -> list[Callable[[int], None]]:
     def save_and_load(seed: int) -> None:
         model = AnchorSpectral(3, random_state=seed).fit(views)
         model.save(folder / "m.manyview")
-        load(folder / "m.manyview").predict(views)
+        load_model(folder / "m.manyview").predict(views)
 
     def broken(seed: int) -> None:
         bad = [views[0], np.where(views[1] > 2, np.nan, views[1])]

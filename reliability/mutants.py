@@ -18,16 +18,18 @@ from pathlib import Path
 
 from .record import ROOT, Part, timed
 
+# Share of mutants that tests must notice; the rest changes words, not results.
 WANTED = 0.85
 FOLDER = ROOT / "build" / "mutants"
 MUTMUT = [sys.executable, "-m", "mutmut"]
 # Slow tests are left out where there are any: each mutant would wait for them.
-QUICK = "not comes_back_whole and not setting_comes_back"
+QUICK = ("-m", "not slow", "-k", "not comes_back_whole and not setting_comes_back")
 MODULES = {
     "metrics": ["tests/test_metrics.py", "-m", "not slow"],
-    "smoothing": ["tests/test_smoothing.py"],
-    "ridge": ["tests/test_ridge.py"],
-    "model_file": ["tests/test_model_file.py", "-m", "not slow", "-k", QUICK],
+    "stages/sequence": ["tests/stages/test_sequence.py"],
+    "stages/ridge": ["tests/stages/test_ridge.py"],
+    "files/container": ["tests/files/test_model_file.py", *QUICK],
+    "files/model_file": ["tests/files/test_model_file.py", *QUICK],
 }
 REASONS = Path(__file__).parent / "survivors.toml"
 CAUGHT = ("killed", "timeout", "suspicious", "segfault")
@@ -74,7 +76,7 @@ def add(part: Part, module: str, states: Mapping[str, str]) -> None:
 
 
 def _short(name: str) -> str:
-    """``manyview.stages.ridge.x_solve__mutmut_3`` as ``ridge.solve``."""
+    """``manyview.stages.ridge.x_solve__mutmut_3`` as ``stages.ridge.solve``."""
     module, _, function = name.removeprefix("manyview.").rpartition(".")
     return f"{module}.{function.removeprefix('x_').partition('__mutmut_')[0]}"
 

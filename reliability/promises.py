@@ -113,7 +113,7 @@ PROMISES = (
     Promise(
         "Thread counts and block sizes agree: ARI of at least 0.999.",
         (
-            "test_engine_local.py::"
+            "engine/test_local.py::"
             "test_number_of_threads_changes_no_bit_of_a_sum_and_no_label",
             "test_invariance.py::test_block_size_changes_nothing",
         ),
@@ -125,9 +125,9 @@ PROMISES = (
         "never load changed data.",
         (
             "datasets/test_fuzz.py::test_damaged_files",
-            "datasets/test_sandbox.py::"
+            "datasets/isolated/test_sandbox.py::"
             "test_a_crash_is_a_sentence_and_the_next_file_is_read",
-            "test_model_file.py::test_a_flipped_byte_anywhere_is_refused",
+            "files/test_model_file.py::test_a_flipped_byte_anywhere_is_refused",
         ),
         _sum("fuzz", "damaged files"),
     ),
@@ -135,16 +135,16 @@ PROMISES = (
         "Reading is limited in memory and time; decompression bombs are stopped; "
         "pickles are never read.",
         (
-            "datasets/test_sandbox.py::test_memory_beyond_the_limit_ends_in_a_sentence",
-            "datasets/test_sandbox.py::test_the_time_limit_stops_a_reader",
-            "test_model_file.py::test_a_zip_bomb_is_refused",
-            "test_model_file.py::test_a_pickled_array_is_refused",
+            "datasets/isolated/test_sandbox.py::test_memory_beyond_the_limit_ends_in_a_sentence",
+            "datasets/isolated/test_sandbox.py::test_the_time_limit_stops_a_reader",
+            "files/test_model_file.py::test_a_zip_bomb_is_refused",
+            "files/test_model_file.py::test_a_pickled_array_is_refused",
         ),
     ),
     Promise(
         "Loading works from notebooks, from `python -` and from scripts without a "
         "main guard.",
-        ("datasets/test_sandbox.py::test_it_works_without_a_main_guard",),
+        ("datasets/isolated/test_sandbox.py::test_it_works_without_a_main_guard",),
     ),
     Promise(
         "`fit --checkpoint` killed at any moment resumes; no finished round is lost, "
@@ -152,7 +152,7 @@ PROMISES = (
         (
             "reliability/test_kills.py::test_random_kills",
             "reliability/test_kills.py::test_kills_before_a_change_of_a_file",
-            "test_checkpoint.py::test_a_stopped_fit_resumes_and_gives_the_same",
+            "files/test_checkpoint.py::test_a_stopped_fit_resumes_and_gives_the_same",
         ),
         _sum("kills", "kills", command="fit"),
     ),
@@ -169,7 +169,7 @@ PROMISES = (
         "`convert` killed at any moment leaves the old folder or the new one, whole.",
         (
             "reliability/test_kills.py::test_random_kills",
-            "test_whole.py::test_an_old_folder_set_aside_by_a_killed_process_returns",
+            "files/test_atomic.py::test_an_old_folder_set_aside_by_a_killed_process_returns",
         ),
         _sum("kills", "kills", command="convert"),
     ),
@@ -192,8 +192,8 @@ PROMISES = (
         "A data file cut or rewritten under a fit is a sentence; one removed or "
         "replaced does no harm.",
         (
-            "test_watched.py::test_a_file_changed_under_a_fit_is_a_sentence",
-            "test_watched.py::test_a_file_removed_or_replaced_under_a_fit_does_no_harm",
+            "views/test_file_watch.py::test_a_file_changed_under_a_fit_is_a_sentence",
+            "views/test_file_watch.py::test_a_file_removed_or_replaced_under_a_fit_does_no_harm",
         ),
         _sum("faults", "injected", fault="data changed"),
     ),
@@ -201,8 +201,8 @@ PROMISES = (
         "Ctrl-C finishes the round and keeps its labels; with a checkpoint the fit "
         "goes on later.",
         (
-            "test_interrupt.py::test_the_round_is_finished_and_its_labels_are_kept",
-            "test_interrupt.py::"
+            "running/test_interrupt.py::test_the_round_is_finished_and_its_labels_are_kept",
+            "running/test_interrupt.py::"
             "test_a_stopped_fit_resumes_from_its_checkpoint_to_the_same_end",
         ),
         _sum("faults", "injected", fault="Ctrl-C"),

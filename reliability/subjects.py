@@ -18,8 +18,9 @@ import numpy as np
 import manyview
 from manyview import Views
 from manyview.datasets import convert, load
-from manyview.datasets.store import open_store
+from manyview.datasets.data_folder import open_data_folder
 from manyview.experiments.results_file import Results
+from manyview.files.container import read_container
 from manyview.files.run_folder import read_meta
 
 Found = dict[str, Any]
@@ -100,8 +101,8 @@ class Fit:
 
     def look(self, work: Path) -> Found:
         found: Found = {}
-        for path in sorted((work / "saved").glob("*.npz")):
-            name, number = re.fullmatch(r"(.+)-(\d+)\.npz", path.name).groups()
+        for path in sorted((work / "saved").glob("[!.]*.zip")):
+            name, number = re.fullmatch(r"(.+)-(\d+)\.zip", path.name).groups()
             _read_whole(path)
             found[name] = max(found.get(name, 0), int(number))
         for path in (work / "saved").glob("[!.]*.npy"):
@@ -118,7 +119,7 @@ class Fit:
         names = ("labels.npy", "labels.csv", "embedding.npy")
         found = {n: (work / "run" / n).read_bytes() for n in names}
         # Equal models may share their arrays differently inside the file.
-        model = manyview.load(work / "run" / "model.manyview")
+        model = manyview.load_model(work / "run" / "model.manyview")
         rows = model.transform([np.load(path)[:200] for path in self._files])
         found["objective"] = str(model.objective_).encode()
         return found | {"new rows": rows.tobytes()}
@@ -203,7 +204,7 @@ class Convert:
             raise Broken("neither the old folder nor the new one is there")
         found: Found = {}
         for path in there:
-            n_rows = len(open_store(path, verify=True).views[0])
+            n_rows = len(open_data_folder(path, verify=True).views[0])
             found["rows"] = max(found.get("rows", 0), n_rows)
         return found
 
@@ -229,9 +230,9 @@ def leftovers(work: Path) -> list[str]:
 
 def _read_whole(path: Path) -> None:
     try:
-        stored = np.load(path, allow_pickle=False)
-        if path.suffix == ".npz":
-            for name in stored.files:
-                stored[name]
+        if path.suffix == ".zip":
+            read_container(path, "checkpoint")
+        else:
+            np.load(path, allow_pickle=False)
     except Exception as error:
         raise Broken(f"{path.name} is half-written: {error}") from error

@@ -16,9 +16,7 @@ INTERNAL = {
     ("__init__.py", "AttributeError"),
     ("base.py", "NotImplementedError"),
     ("checks.py", "AssertionError"),
-    ("datasets/__init__.py", "AttributeError"),
     ("files/npy_file.py", "ValueError"),
-    ("datasets/store.py", "ValueError"),
 }
 ADVICE = re.compile(
     r"\b(add|ask|check|choose|compute|convert|copy|drop|extract|fetch|fill|fit|give|"

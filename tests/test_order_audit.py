@@ -5,7 +5,7 @@ from manyview import audit_order
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
 from manyview.errors import InputError
-from manyview.order_audit import MIN_DURATION, SMOOTHING, alike_beyond_chance
+from manyview.order_audit import MIN_DURATION, alike_beyond_chance
 from manyview.s2mvtc import S2MVTC
 
 
@@ -103,7 +103,7 @@ def known_classes(load_npz, name):
 )
 def test_sorted_files_are_not_trusted_and_real_sequences_are(load_npz, name, trusted):
     views, n_clusters, labels = known_classes(load_npz, name)
-    model = S2MVTC(smoothing=SMOOTHING, min_duration=MIN_DURATION)
+    model = S2MVTC(smoothing="sequence", min_duration=MIN_DURATION)
     found = audit_order(views, n_clusters, labels, estimator=model)
     assert found.trustworthy is trusted
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from manyview.arrays.ops import unit_rows
 from manyview.base import check_choice, check_count, check_dtype, child_seed, generator
-from manyview.engine.checkpoint import Checkpoint
-from manyview.engine.contract import Engine, Result, State
+from manyview.engine.contract import NO_CHECKPOINT, Engine, Result, State
 from manyview.engine.plan import Need
+from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
 from manyview.replay import ReplayClusterer
 from manyview.running import progress
@@ -124,11 +124,13 @@ class AnchorSpectral(ReplayClusterer):
             return self._fit_engine(engine)
 
     def _fit_engine(self, engine: Engine) -> Self:
-        saved = Checkpoint(self.checkpoint, self)
+        saved = NO_CHECKPOINT
+        if self.checkpoint is not None:
+            saved = Checkpoint(self.checkpoint, self)
         rng = saved.keep("rng", generator(self.random_state))
         size = graph.sample_size(self.n_graph_anchors, self.n_views_)
         drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
-        saved.check_data(drawn)
+        saved.check_data(drawn, engine)
         self._check_drawn(drawn)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         drawn = drawn.seen(scalings)

@@ -37,32 +37,7 @@ from manyview.errors import (
     ManyviewError,
     NotFittedError,
 )
-from manyview.files.checkpoint import Checkpoint
-from manyview.files.model_file import save
-from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
-from manyview.predicting import Passes, PredictsByReplay
-from manyview.running import progress
-from manyview.selection import Choice, choose_n_clusters
-from manyview.stages.costs import Cost, plan_of
-from manyview.stages.sampling import (
-    INFLUENCE_ROWS,
-    Draw,
-    choose_scalings,
-    draw,
-    measure_influence,
-)
-from manyview.stages.rounds import History
-from manyview.stages.scaling import Scaling
-from manyview.stages.setup import Setup
-from manyview.views.parsing import (
-    check_count,
-    check_rows,
-    child_seed,
-    generator,
-    is_dask,
-    is_single_table,
-    lies_elsewhere,
-)
+from manyview.files.model_file import write_model
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
@@ -183,8 +158,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(str(error)) from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to a file that `load_model` reads; its path."""
-        return save(self, path)
+        """Write the fitted model to a file `manyview.load_model` reads; its path."""
+        self._check_fitted()
+        return write_model(self, path)
 
     def _check_n_clusters(self, n_samples: int) -> None:
         asks = isinstance(self.n_clusters, str) and self.n_clusters == "auto"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,13 +14,11 @@ from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer, child_seed, generator
 from manyview.engine.contract import open_engine
 from manyview.errors import InputError
+from manyview.present.table import Table
 from manyview.stages.influence import first_rows, measure_influence, neighbours, vote
 from manyview.stages.sampling import Draw, choose_scalings, draw
 from manyview.stages.scaling import Scaling
 from manyview.views.views import Views
-
-if TYPE_CHECKING:
-    from manyview.present.table import Table
 
 Matrix = np.ndarray[Any, Any]
 
@@ -93,8 +91,6 @@ class Explanation:
         return "\n".join(table.to_markdown() for table in self.tables())
 
     def _view_table(self) -> Table:
-        from manyview.present.table import Table
-
         columns = ["view", "influence", "change without it"]
         table = Table("views", "How much each view shaped the clusters", columns)
         for v, name in enumerate(self.view_names):
@@ -103,8 +99,6 @@ class Explanation:
         return table
 
     def _agreement_table(self) -> Table:
-        from manyview.present.table import Table
-
         caption = "How far the views tell the same clusters (1: the same)"
         table = Table("agreement", caption, ["view", *self.view_names])
         for name, row in zip(self.view_names, self.view_agreement, strict=True):
@@ -112,8 +106,6 @@ class Explanation:
         return table
 
     def _cluster_table(self) -> Table:
-        from manyview.present.table import Table
-
         columns = ["cluster", "rows", *self.view_names, "typical rows", "doubtful rows"]
         table = Table("clusters", "Clusters: influence of the views, rows", columns)
         for j, shares in enumerate(self.cluster_influence):
@@ -123,8 +115,6 @@ class Explanation:
         return table
 
     def _feature_table(self) -> Table:
-        from manyview.present.table import Table
-
         columns = ["cluster", "view", "feature", "effect", "inside", "outside"]
         table = Table("features", "Features that set each cluster apart", columns)
         for e in self.effects:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from manyview.base import MultiViewClusterer, MultiviewTags
 from manyview.errors import InputError
+from manyview.files.model_file import read_model
 
 
 class Method(NamedTuple):
@@ -62,6 +64,45 @@ def find_method(name: str) -> Method:
         f"There is no method named {name!r}. {suggest(name, names)}"
         f"The methods are {', '.join(names)}."
     )
+
+
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    memory_limit: int | float | str | None = None,
+    **place: Any,
+) -> MultiViewClusterer:
+    """Read a model that ``save`` wrote, on this machine or another.
+
+    Parameters
+    ----------
+    path : path
+    memory_limit : int or str, optional
+        Largest file to read, such as ``"2GB"``; default half of the memory.
+    **place
+        Where the model is to run, for instance ``device="cuda"``.
+
+    Returns
+    -------
+    fitted estimator
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> import manyview
+    >>> x = np.repeat([[0.0, 0.0], [9.0, 1.0]], 30, axis=0)
+    >>> x += np.random.default_rng(0).normal(size=x.shape)
+    >>> model = manyview.AnchorSpectral(2, random_state=0).fit([x, x**2])
+    >>> file = model.save(tempfile.mkdtemp() + "/two.manyview")
+    >>> again = manyview.load_model(file)
+    >>> bool((again.predict([x, x**2]) == model.labels_).all())
+    True
+    """
+    classes = {kind.__name__: kind for kind in _estimators()}
+    model: MultiViewClusterer = read_model(
+        path, classes.get, memory_limit=memory_limit, **place
+    )
+    return model
 
 
 def suggest(name: str, known: list[str]) -> str:

@@ -15,27 +15,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
+from manyview.base import MultiViewClusterer
 from manyview.errors import InputError, ManyviewWarning
 from manyview.metrics import ari, nmi
-from manyview.present.figures import new_figure, save
-from manyview.present.plot import COLOURS
+from manyview.present.plot import COLOURS, new_figure, save
 from manyview.present.table import Table
+from manyview.s2mvtc import S2MVTC
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from manyview.base import MultiViewClusterer
-
+# The thresholds tell benchmark files sorted by class from real sequences.
 # A control without features that gets this share of the method's NMI condemns it.
 CONTROL_SHARE = 0.75
 # Agreement with the shuffled run, as a share of the agreement of two seeds.
 LOW_AGREEMENT, HIGH_AGREEMENT = 0.5, 0.9
 # Neighbours in a shuffled file that share a cluster, beyond chance.
 MANY_ALIKE, FEW_ALIKE = 0.25, 0.05
-MOST_NOISE_FEATURES = 256
-SMOOTHING, MIN_DURATION = "sequence", 20
+MOST_NOISE_FEATURES = 256  # more noise tells no more and takes longer
+MIN_DURATION = 20  # rows; classes of real sequences last 10 to 25 on average
 
 IN_WORDS = {
     "strong": "depends strongly on",
@@ -48,6 +49,7 @@ SHUFFLED = "rows shuffled"
 NOISE = "white noise in the given order"
 INDEX = "row index alone"
 FREE = "order-free S2MVTC"
+AGREEMENT = "ARI with the run as given"
 
 Labels = np.ndarray[Any, Any]
 
@@ -68,6 +70,8 @@ class OrderAudit:
         Every run: agreement with the run as given and, with labels, its scores.
     labels : dict of str to array (n_samples,)
         The partitions, in the order of the rows as given.
+    scores : dict of str to dict
+        The figures of the table by run and column.
     """
 
     sentence: str
@@ -109,8 +113,8 @@ def audit_order(
     labels : array (n_samples,), optional
         Known classes; default those of the views. They are only scored with.
     estimator : estimator of this package, optional
-        What to audit; default S2MVTC smoothing along the rows (runs of twenty), beside
-        the order-free S2MVTC.
+        What to audit; default SequenceS2MVTC (runs of twenty rows), beside the
+        order-free S2MVTC.
     order, groups : array (n_samples,), optional
         Key that orders the rows, and the recording of every row.
     random_state : int
@@ -138,7 +142,9 @@ def audit_order(
             f"labels must have one entry per row ({len(given)}); got {len(known)}."
         )
     stand = _stand(len(given), order, groups)
-    fit = _Fit(estimator, n_clusters, random_state, _in_order(groups, stand))
+    recordings = None if groups is None else np.asarray(groups)[stand]
+    audited = S2MVTC(smoothing="sequence", min_duration=MIN_DURATION)
+    fit = _Fit(estimator or audited, n_clusters, random_state, recordings)
     found, alike = _partitions(given[stand], fit, free=estimator is None)
     back = np.argsort(stand)
     found = {run: x[back] for run, x in found.items()}
@@ -147,8 +153,6 @@ def audit_order(
 
 def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
     """Row numbers as the sequence has them: recordings one after the other."""
-    if order is None and groups is None:
-        return np.arange(n_samples)
     key = np.arange(n_samples) if order is None else np.asarray(order)
     recording = np.zeros(n_samples) if groups is None else np.asarray(groups)
     if key.shape != (n_samples,) or recording.shape != (n_samples,):
@@ -159,34 +163,21 @@ def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
     return np.lexsort((key, recording))
 
 
-def _in_order(groups: Any, stand: Labels) -> Labels | None:
-    return None if groups is None else np.asarray(groups)[stand]
-
-
+@dataclass(frozen=True)
 class _Fit:
     """Fits copies of one estimator; recordings belong to places, not to rows."""
 
-    def __init__(
-        self, estimator: Any, n_clusters: int, seed: int, groups: Labels | None
-    ) -> None:
-        from manyview.s2mvtc import S2MVTC
-
-        if estimator is None:
-            estimator = S2MVTC(smoothing=SMOOTHING, min_duration=MIN_DURATION)
-        self.estimator, self.n_clusters = estimator, n_clusters
-        self.seed, self.groups = seed, groups
-        self.name = type(estimator).__name__
-        tags = estimator.__sklearn_tags__().multiview
-        smoothing = str(estimator.get_params().get("smoothing"))
-        declared = bool(tags and tags.order_dependent)
-        self.reads_order = declared or "sequence" in smoothing
+    estimator: MultiViewClusterer
+    n_clusters: int
+    seed: int
+    groups: Labels | None = None
 
     def __call__(self, views: Views, seed: int = 0) -> Labels:
-        model = clone(self.estimator)
-        model.set_params(n_clusters=self.n_clusters)
+        model = clone(self.estimator).set_params(n_clusters=self.n_clusters)
         if "random_state" in model.get_params():
             model.set_params(random_state=self.seed + seed)
-        params = {} if self.groups is None else {"groups": self.groups}
+        takes_groups = self.groups is not None and has_fit_parameter(model, "groups")
+        params = {"groups": self.groups} if takes_groups else {}
         with warnings.catch_warnings():
             # The audit itself says what the warnings about order would.
             warnings.simplefilter("ignore", ManyviewWarning)
@@ -197,26 +188,22 @@ def _partitions(
     views: Views, fit: _Fit, *, free: bool
 ) -> tuple[dict[str, Labels], float]:
     """Labels of every run, for the rows as they stand; ties of shuffled neighbours."""
-    rng = np.random.default_rng([fit.seed, 2])
-    n_samples = len(views)
+    rng, n_samples = np.random.default_rng([fit.seed, 2]), len(views)
     shuffle = rng.permutation(n_samples)
     noise = [
         rng.standard_normal((n_samples, min(d, MOST_NOISE_FEATURES)), dtype=np.float32)
         for d in views.n_features
     ]
-    mixed = np.empty(n_samples, dtype=np.intp)
-    mixed[shuffle] = unordered = fit(views[shuffle])
+    unordered = fit(views[shuffle])
     found = {
         GIVEN: fit(views),
         SEED: fit(views, 1),
-        SHUFFLED: mixed,
+        SHUFFLED: unordered[np.argsort(shuffle)],
         NOISE: fit(Views(noise)),
         INDEX: np.arange(n_samples) * fit.n_clusters // n_samples,
     }
     if free:
-        from manyview.s2mvtc import S2MVTC
-
-        found[FREE] = _Fit(S2MVTC(), fit.n_clusters, fit.seed, None)(views)
+        found[FREE] = _Fit(S2MVTC(), fit.n_clusters, fit.seed)(views)
     return found, alike_beyond_chance(unordered)
 
 
@@ -237,28 +224,26 @@ def _judge(
     fit: _Fit, found: dict[str, Labels], known: Any, alike: float, where: str
 ) -> OrderAudit:
     """Agreements, scores and the sentence."""
-    agree = {run: ari(found[GIVEN], x) for run, x in found.items()}
-    scores = {run: {"ARI with the run as given": a} for run, a in agree.items()}
-    if known is not None:
-        for run, x in found.items():
-            scores[run] |= {"NMI": nmi(known, x), "ARI": ari(known, x)}
-    share = agree[SHUFFLED] / max(agree[SEED], 1e-9)
+    scores = {
+        run: {AGREEMENT: ari(found[GIVEN], x)}
+        | ({} if known is None else {"NMI": nmi(known, x), "ARI": ari(known, x)})
+        for run, x in found.items()
+    }
+    mixed, seeds = scores[SHUFFLED][AGREEMENT], scores[SEED][AGREEMENT]
     # What chance alone does to the ties of neighbours (two standard errors).
     by_chance = 2.0 / np.sqrt(len(found[GIVEN]))
-    dependence = _dependence(share, alike - by_chance)
-    free = dependence == "almost none" and not fit.reads_order
-    trustworthy, reason = _trust(free, scores, known is not None)
-    name = fit.name
+    dependence = _dependence(mixed / max(seeds, 1e-9), alike - by_chance)
+    tags = fit.estimator.__sklearn_tags__().multiview
+    free = dependence == "almost none" and not (tags and tags.order_dependent)
+    trustworthy, reason = _trust(free, scores)
+    name = type(fit.estimator).__name__
     sentence = (
         f"{name} {IN_WORDS[dependence]} the row order of {where} (the shuffled run "
-        f"agrees with ARI {agree[SHUFFLED]:.2f}, another seed with {agree[SEED]:.2f}; "
+        f"agrees with ARI {mixed:.2f}, another seed with {seeds:.2f}; "
         f"shuffled neighbours share a cluster {alike:.0%} beyond chance). {reason}"
     )
-    table = Table(
-        name="order-audit",
-        caption=f"Order audit of {name} on {where}",
-        columns=["run", *scores[GIVEN]],
-    )
+    caption = f"Order audit of {name} on {where}"
+    table = Table("order-audit", caption, ["run", *scores[GIVEN]])
     for run, values in scores.items():
         table.add(run, *(f"{v:z.3f}" for v in values.values()))
     title = (
@@ -271,47 +256,46 @@ def _judge(
 def _dependence(share: float, alike: float) -> str:
     if share < LOW_AGREEMENT or alike > MANY_ALIKE:
         return "strong"
-    if share < HIGH_AGREEMENT or alike > FEW_ALIKE:
-        return "some"
-    return "almost none"
+    return "some" if share < HIGH_AGREEMENT or alike > FEW_ALIKE else "almost none"
 
 
-def _trust(
-    free: bool, scores: dict[str, dict[str, float]], known: bool
-) -> tuple[bool | None, str]:
+def _trust(free: bool, scores: dict[str, dict[str, float]]) -> tuple[bool | None, str]:
     """Can the result in the given order be trusted, and why."""
+    own = scores[GIVEN].get("NMI")
     if free:
-        return (True if known else None), "The order of the rows cannot have made it."
-    if not known:
+        return (
+            None if own is None else True,
+            "The order of the rows cannot have made it.",
+        )
+    if own is None:
         return None, (
             "Trust it only if the order itself is real (time, frames, scan lines); "
             "known labels would tell more."
         )
-    own = scores[GIVEN]["NMI"]
-    control = max((NOISE, INDEX), key=lambda run: scores[run]["NMI"])
-    best = scores[control]["NMI"]
-    seen = f"{control} reaches NMI {best:.2f} without features, the method {own:.2f}"
-    if best >= CONTROL_SHARE * own:
-        return False, f"It cannot be trusted: {seen}."
-    return True, f"It can be trusted: {seen}."
+    best, control = max((scores[run]["NMI"], run) for run in (INDEX, NOISE))
+    verdict = "cannot" if best >= CONTROL_SHARE * own else "can"
+    return verdict == "can", (
+        f"It {verdict} be trusted: {control} reaches NMI {best:.2f} without features, "
+        f"the method {own:.2f}."
+    )
 
 
 def _draw(audit: OrderAudit) -> Figure:
     """One group of bars per run, every bar with its figure."""
-    runs = list(audit.scores)
-    names = list(audit.scores[GIVEN])
+    runs, names = list(audit.scores), list(audit.scores[GIVEN])
     figure = new_figure(9, 1.6 + 0.75 * len(runs), audit.title)
     axis = figure.subplots()
     height = 0.8 / len(names)
     for j, name in enumerate(names):
-        values = [audit.scores[run][name] for run in runs]
-        places = [i + j * height for i in range(len(runs))]
-        label = name if name.startswith("ARI with") else f"{name} with known classes"
-        hatch = ("", "//", "..")[j % 3]
         bars = axis.barh(
-            places, values, height * 0.92, color=COLOURS[j], hatch=hatch,
-            edgecolor="white", label=label,
-        )  # fmt: skip
+            [i + j * height for i in range(len(runs))],
+            [audit.scores[run][name] for run in runs],
+            height * 0.92,
+            color=COLOURS[j],
+            hatch=("", "//", "..")[j],
+            edgecolor="white",
+            label=name if name == AGREEMENT else f"{name} with known classes",
+        )
         axis.bar_label(bars, fmt="%.2f", padding=3, fontsize=9)
     axis.set_yticks([i + 0.4 - height / 2 for i in range(len(runs))], runs)
     axis.invert_yaxis()

@@ -33,14 +33,14 @@ from manyview.base import check_count, child_seed, generator
 from manyview.engine.contract import open_engine
 from manyview.errors import DegenerateWarning, InputError
 from manyview.kmeans.quiet import quiet_fit
+from manyview.present.plot import COLOURS, MARKERS, new_figure, save
+from manyview.present.table import BEST, Cell, Table
 from manyview.stages.influence import agreement, first_rows, neighbours
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from manyview.present.table import Table
 
 Matrix = np.ndarray[Any, Any]
 
@@ -97,8 +97,6 @@ class Choice(NamedTuple):
 
     def table(self) -> Table:
         """Every candidate with its criteria."""
-        from manyview.present.table import BEST, Cell, Table
-
         names = ("gap", "stability", "silhouette", "score")
         found = Table("n-clusters", self.sentence, ["clusters", *names])
         for i, k in enumerate(self.candidates):
@@ -109,9 +107,6 @@ class Choice(NamedTuple):
 
     def figure(self) -> Figure:
         """The criteria over the number of clusters."""
-        from manyview.present.figures import new_figure
-        from manyview.present.plot import COLOURS, MARKERS
-
         figure = new_figure(7.0, 4.0, self.sentence)
         axis = figure.subplots()
         for i, name in enumerate(("gap", "stability", "silhouette")):
@@ -129,8 +124,6 @@ class Choice(NamedTuple):
 
     def plot(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the figure as PNG and SVG; their paths."""
-        from manyview.present.figures import save
-
         return save(self.figure(), Path(path).with_suffix(""))
 
     def settle(self) -> int:

@@ -1,13 +1,12 @@
 import csv
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from manyview import S2MVTC
+from manyview import S2MVTC, datasets
 from manyview.cli import main
-from manyview.cli.demo import candidates, run_all, write_demo
+from manyview.cli.demo import candidates, run_all, show_rows, write_demo
 from manyview.datasets import load_digits_views
 from manyview.files.run_folder import Run, read_meta, write_run
 from manyview.metrics import clustering_scores
@@ -74,7 +73,7 @@ def test_the_command_without_matplotlib(
 ) -> None:
     monkeypatch.setattr(plot, "is_available", lambda: False)
     monkeypatch.setattr("manyview.cli.demo.run_all", lambda views, seed: iter(rows))
-    monkeypatch.setattr("manyview.datasets.digits.load_digits_views", lambda **_: few)
+    monkeypatch.setattr(datasets, "load_digits_views", lambda **_: few)
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
@@ -84,10 +83,7 @@ def test_the_command_without_matplotlib(
 
 
 def test_the_table_fits_a_narrow_terminal(rows, capsys) -> None:
-    from manyview.cli.start import _show
-
-    slow = [dataclasses.replace(row, seconds=123.4) for row in rows]
-    _show(slow)
+    show_rows([row._replace(seconds=123.4) for row in rows])
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line.rstrip()) for line in lines) <= 80
 

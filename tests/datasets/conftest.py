@@ -11,7 +11,7 @@ import pytest
 
 from manyview.datasets.formats.raw import RawData, Request, in_memory
 from manyview.datasets.isolated.sandbox import Sandbox
-from manyview.datasets.reading import read_file
+from manyview.datasets.one_file import read_file
 
 N = 12
 

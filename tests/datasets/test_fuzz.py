@@ -6,7 +6,7 @@ from reliability.formats import FORMATS
 from reliability.fuzz import Damage
 
 N_FILES = 200
-NEEDS = {"parquet": "pandas", "zarr": "zarr"}
+NEEDS = {"h5mu": "anndata", "parquet": "pandas", "zarr": "zarr"}
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_a_file_we_may_not_read(tmp_path, parts, monkeypatch):
     def forbidden(path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(loading, "sniff", forbidden)
+    monkeypatch.setattr(loading, "detect_format", forbidden)
     with pytest.raises(FileError, match="Permission denied"):
         load(tmp_path / "d.npy")
 

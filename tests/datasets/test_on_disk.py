@@ -7,8 +7,9 @@ import pytest
 
 from manyview import Views
 from manyview.datasets import convert
-from manyview.datasets.on_disk import DiskViews, open_on_disk
+from manyview.datasets.on_disk import open_on_disk
 from manyview.errors import FileError
+from manyview.views.disk_views import DiskViews
 
 
 @pytest.fixture

@@ -1,13 +1,16 @@
-import sys
-
+import joblib
+import numpy as np
+import psutil
 import pytest
 
-from manyview.engine import resources as limits
+from manyview.engine import resources
 from manyview.engine.resources import (
     limit_address_space,
+    n_cores,
     parse_size,
     physical_memory,
     require_room,
+    resident_bytes,
     show_size,
 )
 from manyview.errors import InputError, ResourceError
@@ -51,28 +54,78 @@ def test_sizes_are_shown_for_people():
     ]
 
 
+@pytest.mark.skipif(not psutil.LINUX, reason="only Linux caps memory this way")
 def test_the_cap_counts_from_the_present_size_and_can_be_lifted(monkeypatch):
-    resource = pytest.importorskip("resource")
     caps = []
-    monkeypatch.setattr(resource, "setrlimit", lambda kind, pair: caps.append(pair))
+    real = psutil.Process.rlimit
+
+    def rlimit(self, kind, pair=None):
+        return real(self, kind) if pair is None else caps.append(pair)
+
+    monkeypatch.setattr(psutil.Process, "rlimit", rlimit)
     limit_address_space(10**9)
     limit_address_space(10**6)
     limit_address_space(None)
-    assert len(caps) in (0, 3)  # only Linux tells a process its size
-    if caps:
-        assert caps[0][0] - caps[1][0] == pytest.approx(10**9 - 10**6, abs=10**7)
-        assert caps[2][0] == caps[2][1]
-
-
-def test_a_system_that_does_not_say_its_memory(monkeypatch):
-    def silent(name):
-        raise ValueError("unrecognized configuration name")
-
-    monkeypatch.setattr(limits.os, "sysconf", silent, raising=False)
-    assert physical_memory() == 4 * 2**30
-    assert parse_size(None) == 2 * 2**30
+    assert caps[0][0] - caps[1][0] == pytest.approx(10**9 - 10**6, abs=10**7)
+    assert caps[0][0] == pytest.approx(psutil.Process().memory_info().vms + 10**9, 0.1)
+    assert caps[2][0] == caps[2][1]
 
 
 def test_a_system_without_limits_does_without(monkeypatch):
-    monkeypatch.setitem(sys.modules, "resource", None)
+    monkeypatch.setattr(psutil, "LINUX", False)
+    monkeypatch.delattr(psutil.Process, "rlimit", raising=False)
     limit_address_space(10**9)
+
+
+@pytest.fixture
+def container(tmp_path, monkeypatch):
+    """A machine without control groups; the test adds what it wants."""
+    monkeypatch.setattr(resources, "_MEMBERSHIPS", tmp_path / "memberships")
+    monkeypatch.setattr(resources, "_CGROUPS", tmp_path)
+    physical_memory.cache_clear()
+    yield tmp_path
+    physical_memory.cache_clear()
+
+
+def test_a_machine_without_containers(container):
+    assert physical_memory() == psutil.virtual_memory().total
+
+
+@pytest.mark.parametrize(
+    ("membership", "folder", "file"),
+    [
+        ("0::/", ".", "memory.max"),
+        ("0::/job/step", "job/step", "memory.max"),
+        ("0::/job/step", "job", "memory.max"),
+        ("4:memory:/docker/abc", "memory/docker/abc", "memory.limit_in_bytes"),
+        ("4:memory:/docker/abc", "memory", "memory.limit_in_bytes"),
+    ],
+)
+def test_the_limit_of_a_container_counts(container, membership, folder, file):
+    (container / "memberships").write_text(f"9:pids:/x\n{membership}\n")
+    (container / folder).mkdir(parents=True, exist_ok=True)
+    (container / folder / file).write_text("123456789\n")
+    assert physical_memory() == 123456789
+    assert parse_size(None) == 123456789 // 2
+
+
+def test_a_container_without_a_limit(container):
+    (container / "memberships").write_text("0::/\n4:memory:/\n")
+    (container / "memory.max").write_text("max\n")
+    (container / "memory").mkdir()
+    (container / "memory" / "memory.limit_in_bytes").write_text(f"{2**63 - 4096}\n")
+    assert physical_memory() == psutil.virtual_memory().total
+
+
+def test_what_this_process_holds_grows_with_its_arrays():
+    before = resident_bytes()
+    held = np.ones(50 * 2**20, dtype=np.uint8)
+    assert resident_bytes() - before > 40 * 2**20 and held[0] == 1
+
+
+def test_cores_are_as_many_as_allowed_or_asked_for(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert n_cores() == joblib.cpu_count()
+    for asked, n in (("3", 3), ("0", 1), ("many", joblib.cpu_count())):
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+        assert n_cores() == n

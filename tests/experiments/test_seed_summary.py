@@ -1,8 +1,6 @@
-import numpy as np
 import pytest
 
-from manyview.experiments.results_file import Results
-from manyview.experiments.seed_summary import agreement, average_ranks, summarise
+from manyview.experiments.seed_summary import cells, figure_cells, summarise
 
 
 def test_seeds_are_put_together_settings_are_not(record):
@@ -21,27 +19,11 @@ def test_mean_and_standard_deviation(record):
     assert (none.show("ACC"), none.error) == ("–", "no")
 
 
-def test_agreement_is_the_mean_ari_of_pairs(record, tmp_path):
-    results = Results(tmp_path)
-    (tmp_path / "arrays").mkdir()
-    records = [record(seed=s, key=f"k{s}") for s in range(3)]
-    labels = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]]
-    for r, x in zip(records, labels, strict=True):
-        np.save(tmp_path / "arrays" / f"{r['key']}.npy", np.array(x))
-    (summary,) = summarise(records)
-    assert agreement(summary, results) == pytest.approx((1.0 - 0.5 - 0.5) / 3)
-    (single,) = summarise(records[:1])
-    assert agreement(single, results) is None
-
-
-def test_average_ranks_put_failures_last(record):
-    records = [
-        record("A", acc=0.9, data="one"),
-        record("B", acc=0.5, data="one"),
-        record("C", acc=0.5, data="one"),
-        record("A", acc=0.1, data="two"),
-        record("B", acc=0.5, data="two"),
-        record("C", data="two", status="failed", error="x"),
-    ]
-    ranks = average_ranks(summarise(records), "ACC")
-    assert ranks == {"A": (1.5, 2), "B": (1.75, 2), "C": (2.75, 2)}
+def test_the_best_of_a_row_stands_out_and_gaps_stay_gaps(record):
+    low, high = summarise([record("A", acc=0.1), record("B", acc=0.2)])
+    found = cells([low, None, high], "ACC")
+    assert [c.text for c in found] == ["0.100", "–", "0.200"]
+    assert [c.mark for c in found] == ["second", None, "best"]
+    costs = figure_cells([2.0, None, 1.0], ".1f", lowest=True)
+    assert [c.text for c in costs] == ["2.0", "–", "1.0"]
+    assert [c.mark for c in costs] == ["second", None, "best"]

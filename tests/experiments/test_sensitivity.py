@@ -1,10 +1,17 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from manyview.experiments import sensitivity
 from manyview.experiments.estimators import PUBLISHED, build
-from manyview.present.figures import save
-from manyview.stages import ridge
+from manyview.present.plot import save
+from manyview.running import progress
+
+
+def cell(setting):
+    """The estimator of a cell of a surface."""
+    return build(PUBLISHED, {"n_anchors": 30} | setting, 3, 0, "small")
 
 
 @pytest.mark.parametrize(
@@ -12,66 +19,36 @@ from manyview.stages import ridge
     [
         [{"lam": x, "beta": y} for x in (1e-3, 1.0) for y in (0.1, 10.0)],
         [{"n_anchors": m, "n_low": x} for m in (20, 30) for x in (2, 5)],
+        [{"lam": x, "kernel": "linear"} for x in (1.0, 1e-9, 10.0, 1e-9)],
+        [{"lam": x, "dtype": "float32"} for x in (1e-9, 1.0, 1e-9, 10.0)],
     ],
 )
 def test_a_cell_is_what_a_fit_of_its_own_gives(small, settings):
     views, shared = small.load(), {}
     for setting in settings:
-        model = build(PUBLISHED, {"n_anchors": 30} | setting, 3, 0, "small")
-        labels = sensitivity.fit_shared(model, views, shared)
-        alone = build(PUBLISHED, {"n_anchors": 30} | setting, 3, 0, "small").fit(views)
-        np.testing.assert_array_equal(labels, alone.labels_)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_cells_whose_grams_differ_in_precision_are_right_too(
-    small, monkeypatch, kernel
-):
-    monkeypatch.setattr("manyview.stages.kernels.SAMPLED_ROWS", 10)
-    views, shared = small.load(), {}
-    for lam in (1e-9, 1.0, 1e-9, 10.0):
-        setting = {"n_anchors": 30, "lam": lam, "kernel": kernel, "dtype": "float32"}
-        model = build(PUBLISHED, setting, 3, 0, "small")
-        labels = sensitivity.fit_shared(model, views, shared)
-        quick = shared["setup"][1].first.features.centres[0] is not None
-        assert quick == (lam >= 1.0)
-        alone = build(PUBLISHED, setting, 3, 0, "small").fit(views)
-        np.testing.assert_array_equal(labels, alone.labels_)
-
-
-def test_set_up_passes_are_shared_by_the_cells_of_a_surface(small, monkeypatch):
-    from manyview.engine.local import LocalEngine
-
-    passes, run = [], LocalEngine.run
-
-    def counted(self, step, *args, **options):
-        passes.append(step.__name__)
-        return run(self, step, *args, **options)
-
-    monkeypatch.setattr(LocalEngine, "run", counted)
-    views, shared = small.load(), {}
-    for lam in (1e-3, 1.0, 10.0):
-        model = build(PUBLISHED, {"n_anchors": 30, "lam": lam}, 3, 0, "small")
+        model = cell(setting)
         sensitivity.fit_shared(model, views, shared)
-    for name in sensitivity.SET_UP:
-        assert passes.count(name) == 1, name
-    assert passes.count("round_step") == 3 * 7
+        alone = cell(setting).fit(views)
+        np.testing.assert_array_equal(model.labels_, alone.labels_)
 
 
-def test_factors_are_shared_by_the_cells_of_one_lam(small, monkeypatch):
-    factored, factor = [], ridge.factor_gram
+def test_the_cells_of_one_number_of_anchors_share_their_set_up(small):
+    views, shared, passes = small.load(), {}, []
 
-    def counted(gram, mean, lam, rank_tol, **how):
-        factored.append(lam)
-        return factor(gram, mean, lam, rank_tol, **how)
+    def hear(title, done, total):
+        if done == 0:
+            passes[-1].append(title)
 
-    monkeypatch.setattr(ridge, "factor_gram", counted)
-    views, shared = small.load(), {}
-    for lam, beta in ((1e-3, 0.1), (1e-3, 10.0), (1.0, 0.1), (1.0, 10.0)):
-        setting = {"n_anchors": 30, "lam": lam, "beta": beta}
-        model = build(PUBLISHED, setting, 3, 0, "small")
-        sensitivity.fit_shared(model, views, shared)
-    assert factored == [1e-3] * views.n_views + [1.0] * views.n_views
+    with progress.listen(hear):
+        for m, lam in ((30, 1e-3), (30, 1.0), (20, 1.0)):
+            passes.append([])
+            setting = {"n_anchors": m, "lam": lam}
+            sensitivity.fit_shared(cell(setting), views, shared)
+    first, second, other = map(Counter, passes)
+    assert sum(n for title, n in second.items() if title.startswith("Round")) == 7
+    assert second < first
+    assert other == first
+    assert list(shared) == [(20, 0)]
 
 
 def test_the_default_surfaces_are_the_papers(small):

@@ -8,22 +8,26 @@ import pytest
 
 from manyview.experiments import estimators
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.planned_run import Run, Task
+from manyview.experiments.planned_run import Run
 from manyview.experiments.task_worker import work
 
 
-def ends(*runs, **told):
+@pytest.fixture
+def ends(tmp_path):
     """What the process says at the end of every run."""
-    task = Task(runs).to_json() | {"memory_limit": None}
-    for run in task["runs"]:
-        run.update(told)
-    said = list(work(task))
-    assert all(json.dumps(message) for message in said)
-    started = [m["key"] for m in said if m["event"] == "start"]
-    ended = [m for m in said if m["event"] == "end"]
-    assert [m["key"] for m in ended] == [r.key for r in runs]
-    assert not started or started == [r.key for r in runs]
-    return ended
+
+    def say(*runs, **places):
+        told = {"labels_to": str(tmp_path / "labels.npy")} | places
+        task = {"memory_limit": None, "runs": [r.to_json() | told for r in runs]}
+        said = list(work(json.loads(json.dumps(task))))
+        assert all(json.dumps(message) for message in said)
+        started = [m["key"] for m in said if m["event"] == "start"]
+        ended = [m for m in said if m["event"] == "end"]
+        assert [m["key"] for m in ended] == [r.key for r in runs]
+        assert not started or started == [r.key for r in runs]
+        return ended
+
+    return say
 
 
 @pytest.fixture
@@ -34,7 +38,7 @@ def without_labels(tmp_path):
 
 
 @pytest.mark.parametrize("order", ["file", "shuffled"])
-def test_labels_come_back_in_the_order_of_the_file(small, order, tmp_path):
+def test_labels_come_back_in_the_order_of_the_file(ends, small, order, tmp_path):
     run = Run(small, order, "ConcatKMeans", {}, 0)
     (end,) = ends(run, labels_to=str(tmp_path / "deep" / "labels.npy"))
     assert end["status"] == "ok" and end["scores"]["ACC"] == 1.0
@@ -43,13 +47,13 @@ def test_labels_come_back_in_the_order_of_the_file(small, order, tmp_path):
     assert len(set(zip(labels.tolist(), truth.tolist(), strict=True))) == 3
 
 
-def test_data_that_cannot_be_read_fails_every_run(small):
+def test_data_that_cannot_be_read_fails_every_run(ends, small):
     lost = replace(small, kind="stored", source="/nowhere/at/all.npz")
     for end in ends(*(Run(lost, "file", "ConcatKMeans", {}, s) for s in (0, 1))):
         assert end["status"] == "failed" and "all.npz" in end["error"]
 
 
-def test_a_failing_run_does_not_stop_the_next(small):
+def test_a_failing_run_does_not_stop_the_next(ends, small):
     bad, good = ends(
         Run(small, "file", "ConcatKMeans", {"n_init": 0}, 0),
         Run(small, "file", "ConcatKMeans", {}, 0),
@@ -58,20 +62,22 @@ def test_a_failing_run_does_not_stop_the_next(small):
     assert good["status"] == "ok"
 
 
-def test_the_number_of_clusters_may_be_set_and_labels_may_be_absent(without_labels):
+def test_the_number_of_clusters_may_be_set_and_labels_may_be_absent(
+    ends, without_labels
+):
     run = Run(without_labels, "file", "ConcatKMeans", {"n_clusters": 2}, 0)
     (end,) = ends(run)
     assert end["status"] == "ok" and end["n_clusters"] == 2 and "scores" not in end
 
 
-def test_the_oracle_takes_the_best_view_and_needs_labels(small, without_labels):
+def test_the_oracle_takes_the_best_view_and_needs_labels(ends, small, without_labels):
     (end,) = ends(Run(small, "shuffled", estimators.ORACLE, {}, 0))
     assert end["status"] == "ok" and end["best_view"] in small.load().names
     (end,) = ends(Run(without_labels, "file", estimators.ORACLE, {}, 0))
     assert end["status"] == "failed" and "labels" in end["error"]
 
 
-def test_traced_rows_are_kept_where_asked(small, tmp_path):
+def test_traced_rows_are_kept_where_asked(ends, small, tmp_path):
     method = estimators.PUBLISHED
     run = Run(small, "file", method, {"n_anchors": 20}, 0, {"trace": 1000})
     (end,) = ends(run, trace_to=str(tmp_path / "trace.npz"))
@@ -81,7 +87,7 @@ def test_traced_rows_are_kept_where_asked(small, tmp_path):
         assert trace["round7_B_bar"].shape[0] == 90
 
 
-def test_cells_that_share_features_give_what_single_runs_give(small):
+def test_cells_that_share_features_give_what_single_runs_give(ends, small):
     settings = [{"lam": 0.1, "beta": 1.0}, {"lam": 0.1, "beta": 0.01}]
     method = estimators.PUBLISHED
     shared = [Run(small, "file", method, s, 0, {"share": True}) for s in settings]

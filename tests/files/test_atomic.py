@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from manyview.errors import FileError
-from manyview.files import atomic as whole
+from manyview.files import atomic
 from manyview.files.atomic import atomic_file, atomic_folder
-from manyview.present import figures, plot
+from manyview.present import plot
 from manyview.present.table import Table
 
 
 def neighbour(target, pid, ending="00"):
-    return target.with_name(f"{whole._prefix(target)}{pid}.{ending}")
+    return target.with_name(f"{atomic._prefix(target)}{pid}.{ending}")
 
 
 @pytest.fixture
@@ -62,13 +62,13 @@ def test_a_failure_leaves_what_was_there(kind, fault, tmp_path):
 def test_tables_and_figures_clear_away_what_killed_writers_left(tmp_path, dead):
     pytest.importorskip("matplotlib")
     table = Table("scores", "A table", ["method"])
-    figure = figures.new_figure(2, 2, "A figure")
+    figure = plot.new_figure(2, 2, "A figure")
     names = ["scores.md", "scores.tex", "scores.csv", "a.png", "a.svg", "b.png"]
     for name in names:
         neighbour(tmp_path / name, dead).write_text("half")
     table.write(tmp_path)
-    figures.save(figure, tmp_path / "a")
-    plot.save(figure, tmp_path / "b.png")
+    plot.save(figure, tmp_path / "a")
+    plot.save(figure, tmp_path / "b", ["png"])
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(names)
 
 
@@ -104,8 +104,8 @@ def test_an_old_folder_that_is_half_removed_does_not_return(
 ):
     target = tmp_path / "out"
     write(atomic_folder, target, "old")
-    monkeypatch.setattr(whole.os, "getpid", lambda: dead)
-    monkeypatch.setattr(whole.shutil, "rmtree", lambda path, **options: None)
+    monkeypatch.setattr(atomic.os, "getpid", lambda: dead)
+    monkeypatch.setattr(atomic.shutil, "rmtree", lambda path, **options: None)
     write(atomic_folder, target, "new")
     monkeypatch.undo()
     (target / "file").unlink()
@@ -113,11 +113,3 @@ def test_an_old_folder_that_is_half_removed_does_not_return(
     write(atomic_folder, target, "newest")
     assert (target / "file").read_text() == "newest"
     assert list(tmp_path.iterdir()) == [target]
-
-
-def test_processes_of_others_count_as_alive(monkeypatch):
-    def denied(pid, signal):
-        raise PermissionError
-
-    monkeypatch.setattr(whole.os, "kill", denied)
-    assert whole._is_alive(1)

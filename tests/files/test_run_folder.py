@@ -1,5 +1,4 @@
 import csv
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from manyview.errors import FileError, InputError
 from manyview.files.run_folder import (
     Run,
     check_target,
-    plain,
     read_meta,
     write_run,
     writing,
@@ -138,14 +136,3 @@ def test_a_damaged_record(text: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(FileError, match=r"run\.json"):
         read_meta(tmp_path)
-
-
-def test_everything_can_be_json() -> None:
-    value = {
-        "nan": float("nan"), "int": np.int64(3), "bool": np.True_, "path": Path("a"),
-        "dtype": np.dtype("float32"), "tuple": (1, None), "vector": np.arange(2),
-    }  # fmt: skip
-    assert json.loads(json.dumps(plain(value), allow_nan=False)) == {
-        "nan": "nan", "int": 3, "bool": True, "path": "a",
-        "dtype": "dtype('float32')", "tuple": [1, None], "vector": [0, 1],
-    }  # fmt: skip

@@ -1,64 +1,48 @@
-import numpy as np
+import json
+import re
+
 import pytest
-import scipy.sparse as sp
+from jinja2 import UndefinedError
 
-from manyview import Views
-from manyview.present import plot
-from manyview.present.page import (
-    choose_rows,
-    lay_out,
-    lay_out_views,
-    reduce,
-    side_by_side,
-)
+from manyview.present.page import _TEMPLATES, fill_template
 
 
-def test_few_rows_are_all_shown() -> None:
-    np.testing.assert_array_equal(choose_rows(5, most=5), np.arange(5))
+def page(title: str = "t") -> str:
+    return fill_template("present/page.html", title=title)
 
 
-def test_many_rows_are_drawn_without_repeats() -> None:
-    rows = choose_rows(1000, most=100)
-    assert len(rows) == 100 and (np.diff(rows) > 0).all()
-    assert 400 < rows.mean() < 600
-    np.testing.assert_array_equal(rows, choose_rows(1000, most=100))
+def test_titles_are_escaped_in_both_places() -> None:
+    text = page("a <b> & c")
+    assert text.count("a &lt;b&gt; &amp; c") == 2
+    assert "<b>" not in text
 
 
-def test_further_rows_lie_amid_their_neighbours(monkeypatch) -> None:
-    monkeypatch.setattr(plot, "MOST_POINTS", 200)
-    rng = np.random.default_rng(0)
-    group = np.arange(600) % 2
-    rows = rng.normal(size=(600, 4)) + 50 * group[:, None]
-    flat = lay_out(rows, np.arange(600), method="pca")
-    assert flat.points.shape == (600, 2) and "200 rows" in flat.how
-    middle = flat.points[:, 0].mean()
-    side = flat.points[:, 0] > middle
-    assert (side == side[0]).tolist() == (group == 0).tolist()
+def test_a_page_may_fetch_nothing() -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page())
+    assert policy is not None
+    rules = dict(r.strip().split(" ", 1) for r in policy[1].split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "connect-src" not in rules
+    assert not re.search(r"https?:", policy[1])
 
 
-def test_a_view_map_leaves_out_the_rows_without_it() -> None:
-    rng = np.random.default_rng(0)
-    first, second = rng.normal(size=(2, 40, 3))
-    second[10:] = np.nan
-    shown = np.arange(5, 35)
-    found = lay_out_views(Views([first, second]), shown, 2, method="pca")
-    assert [len(flat.rows) for flat in found] == [30, 5]
-    assert found[1].rows.tolist() == [0, 1, 2, 3, 4]
+def test_style_and_script_are_written_in_as_they_stand() -> None:
+    text = page()
+    assert ':root[data-theme="dark"]' in text
+    assert 'document.getElementById("theme")' in text
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_wide_views_are_reduced(kind) -> None:
-    x = np.random.default_rng(0).normal(size=(80, 200))
-    reduced = reduce(kind(x), 0)
-    assert reduced.shape == (80, 50)
-    assert reduce(kind(x[:, :3]), 0) == pytest.approx(x[:, :3])
+def test_a_value_that_is_not_given_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="title"):
+        fill_template("present/page.html")
 
 
-def test_side_by_side_gives_every_view_the_same_say() -> None:
-    rng = np.random.default_rng(0)
-    group = np.arange(100) % 2
-    loud = 1000 * rng.normal(size=(100, 3))
-    telling = rng.normal(size=(100, 3)) * 0.1 + group[:, None]
-    joined = side_by_side(Views([loud, telling]), np.arange(100), 2)
-    between = np.abs(joined[group == 0].mean(0) - joined[group == 1].mean(0))
-    assert (between / joined.std(0)).max() > 1.5
+def test_data_cannot_leave_its_element() -> None:
+    evil = "</script><!--\u2028\u2029&<script>"
+    element = _TEMPLATES.from_string("<script>{{ data|tojson }}</script>")
+    text = element.render(data={"name": evil, evil: 1})
+    inside = text.removeprefix("<script>").removesuffix("</script>")
+    assert not set("<>&\u2028\u2029") & set(inside)
+    assert json.loads(inside) == {"name": evil, evil: 1}
+    with pytest.raises(ValueError, match="JSON"):
+        element.render(data=float("nan"))

@@ -39,6 +39,17 @@ def test_many_rows_are_drawn_from(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "10 rows drawn from 30" in plot._caption(flat, 30)
 
 
+def test_few_rows_are_all_shown() -> None:
+    np.testing.assert_array_equal(plot.choose_rows(5, most=5), np.arange(5))
+
+
+def test_drawn_rows_do_not_repeat_and_come_from_everywhere() -> None:
+    rows = plot.choose_rows(1000, most=100)
+    assert len(rows) == 100 and (np.diff(rows) > 0).all()
+    assert 400 < rows.mean() < 600
+    np.testing.assert_array_equal(rows, plot.choose_rows(1000, most=100))
+
+
 @pytest.mark.slow
 def test_tsne_keeps_groups_together(embedding: np.ndarray) -> None:
     pytest.importorskip("openTSNE", reason="openTSNE is not installed")
@@ -67,8 +78,9 @@ def test_a_figure_has_titles_names_and_every_row(
     for axis in figure.axes:
         assert sum(len(c.get_offsets()) for c in axis.collections) == 90
     assert {t.get_text() for t in figure.axes[1].texts} == {"$cost", "b_1", "c"}
-    plot.save(figure, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    png, svg = plot.save(figure, tmp_path / "new" / "v1.0")
+    assert (png.name, svg.name) == ("v1.0.png", "v1.0.svg")
+    assert png.read_bytes().startswith(b"\x89PNG") and b"<svg" in svg.read_bytes()
 
 
 def test_groups_differ_in_colour_or_marker() -> None:

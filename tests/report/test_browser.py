@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from manyview.experiments.report import Report
-from manyview.present.style import page
+from manyview.experiments.index_page import IndexPage
 from manyview.present.table import Table
 from manyview.report.subject import Subject
 from manyview.report.writing import plotly_script, render
@@ -167,15 +166,14 @@ def test_tables_sort_both_ways_by_keyboard(browser, evil_page, evil_model) -> No
 
 
 def test_sorting_knows_numbers_from_words(browser, tmp_path) -> None:
-    cells = ["0.9", "12.5 s", "−3", "0.10"]
-    rows = "".join(f"<tr><td>{c}</td></tr>" for c in cells)
-    head = '<th><button class="sort">n</button></th>'
-    table = f"<table id='t'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    path = tmp_path / "page.html"
-    path.write_text(page("Numbers", table), encoding="utf-8")
-    browser.open(path)
+    table = Table("t", "Numbers", ["n"])
+    for cell in ("0.9", "12.5 s", "−3", "0.10"):
+        table.add(cell)
+    index = IndexPage(tmp_path, "Numbers", "Intro")
+    index.add("Numbers", "Lead", [table])
+    browser.open(index.path)
     browser.run("document.querySelector('.sort').click()")
-    assert column(browser, "t", 0) == ["−3", "0.10", "0.9", "12.5 s"]
+    assert column(browser, "table-t", 0) == ["−3", "0.10", "0.9", "12.5 s"]
 
 
 def test_the_theme_switch_turns_page_and_charts(browser, evil_page) -> None:
@@ -234,9 +232,9 @@ def test_the_page_of_an_experiment_fits_a_phone(browser, tmp_path) -> None:
     table = Table("wide", "A caption " * 12, [f"column {i}" for i in range(14)])
     for i in range(3):
         table.add(*(f"{i}.{j} ± 0.001" for j in range(14)))
-    report = Report(tmp_path, "Results: data", "Intro")
-    report.add("Results", "Lead", [table])
-    browser.open(report.page, 390, 844)
+    index = IndexPage(tmp_path, "Results: data", "Intro")
+    index.add("Results", "Lead", [table])
+    browser.open(index.path, 390, 844)
     assert browser.complaints() == [] and browser.requests() == []
     assert browser.run("document.documentElement.scrollWidth") == 390
     caption = "document.querySelector('.caption').getBoundingClientRect()"

@@ -9,7 +9,7 @@ from manyview.baselines import ConcatKMeans
 from manyview.errors import DependencyError, FileError
 from manyview.metrics import clustering_scores
 from manyview.order_audit import audit_order
-from manyview.report import write_report
+from manyview.report import maps, write_report
 from manyview.report.subject import of_model
 from manyview.report.writing import render
 
@@ -81,9 +81,7 @@ def test_one_round_is_said_and_not_drawn(evil_model, evil_views) -> None:
 
 
 def test_sampling_is_said(evil_model, evil_views, monkeypatch) -> None:
-    from manyview.report import page_data
-
-    monkeypatch.setattr(page_data, "choose_rows", lambda n, most=0: np.arange(50))
+    monkeypatch.setattr(maps, "choose_rows", lambda n, most: np.arange(50))
     assert "50 of 150 rows are drawn" in text_of(of_model(evil_model, evil_views))
 
 

@@ -1,20 +1,15 @@
-"""AnnData, MuData, pandas and polars: in, and results back."""
-
-import subprocess
-import sys
-import textwrap
+"""AnnData, MuData, pandas and polars: in, and Series of their rows back."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.metrics import adjusted_rand_score
 
 from manyview import AnchorSpectral, Views
 from manyview.datasets import make_views
-from manyview.errors import InputError, InputTypeError
-from manyview.views.containers import cluster_mudata, is_container, series, to_views
+from manyview.errors import InputError
+from manyview.views.containers import is_container, series
 
 anndata = pytest.importorskip("anndata")
 mudata = pytest.importorskip("mudata")
@@ -42,7 +37,7 @@ def cells(data):
 
 
 def test_every_modality_is_a_view_with_its_rows_in_place(cells, data):
-    views = to_views(cells)
+    views = Views.of(cells)
     assert views.names == ("rna", "prot")
     assert sp.issparse(views.arrays[0])
     assert views.feature_names[0] == tuple(f"gene{j}" for j in range(6))
@@ -55,18 +50,18 @@ def test_every_modality_is_a_view_with_its_rows_in_place(cells, data):
 
 
 def test_layers_and_embeddings_by_name(cells, data):
-    views = to_views(cells, ["rna/layers/raw", "rna/obsm/X_pca"])
+    views = Views.of(cells, ["rna/layers/raw", "rna/obsm/X_pca"])
     assert views.n_features == (6, 5) and views.present is None
     assert views.feature_names[1] is None
-    one = to_views(cells.mod["rna"], ["X", "obsm/X_pca"])
+    one = Views.of(cells.mod["rna"], ["X", "obsm/X_pca"])
     assert one.names == ("X", "obsm/X_pca")
-    assert to_views(cells.mod["rna"]).n_views == 1
+    assert Views.of(cells.mod["rna"]).n_views == 1
 
 
 @pytest.mark.parametrize("wrong", ["dna", "rna/layers/no", "rna/obsm/no", "rna/else"])
 def test_wrong_names_get_a_sentence(cells, wrong):
     with pytest.raises(InputError, match="There is no"):
-        to_views(cells, wrong)
+        Views.of(cells, wrong)
 
 
 def test_estimators_take_containers_directly(cells):
@@ -76,49 +71,15 @@ def test_estimators_take_containers_directly(cells):
     assert Views.of(cells.mod["prot"]).n_views == 1
 
 
-def test_results_are_written_back_and_survive_a_file(cells, data, tmp_path):
-    parts = ["rna", "prot", "rna/obsm/X_pca"]
-    assert cluster_mudata(cells, 3, views=parts) is None
-    found = cells.obs["manyview"]
-    truth = [data.labels[int(name.removeprefix("cell"))] for name in cells.obs_names]
-    assert adjusted_rand_score(truth, found) > 0.8
-    assert list(found.cat.categories) == ["0", "1", "2"]
-    assert cells.obsm["X_manyview"].shape[0] == 120
-    assert cells.obs["manyview_certainty"].between(0, 1).all()
-    cells.write(tmp_path / "cells.h5mu")
-    again = mudata.read(tmp_path / "cells.h5mu")
-    assert list(again.uns["manyview"]["views"]) == parts
-    assert again.uns["manyview"]["params"]["n_clusters"] == 3
-    assert again.uns["manyview"]["view_influence"].sum() == pytest.approx(1.0)
-    assert (again.obs["manyview"].astype(str) == found.astype(str)).all()
-
-
-def test_a_copy_another_key_and_another_estimator(cells):
-    model = AnchorSpectral(2, random_state=0)
-    copy = cluster_mudata(cells, estimator=model, key_added="groups", copy=True)
-    assert "groups" not in cells.obs and copy.obs["groups"].nunique() == 2
-    assert copy.uns["groups"]["method"] == "AnchorSpectral"
-
-
-def test_single_gaps_can_be_filled(cells):
-    cells.mod["prot"].X[3, 1] = np.nan
-    with pytest.raises(InputError, match="filled"):
-        cluster_mudata(cells, 3)
-    cluster_mudata(cells, 3, fill="mean")
-    assert cells.obs["manyview"].notna().all()
-
-
 def test_other_things_are_no_containers():
     table = pd.DataFrame({"a": [1.0]})
     assert not is_container(table) and not is_container([table])
-    with pytest.raises(InputTypeError, match="MuData or AnnData; got DataFrame"):
-        cluster_mudata(table)
 
 
 def test_shared_features_are_refused():
     rows = anndata.AnnData(np.eye(3))
     with pytest.raises(InputError, match="axis=1"):
-        to_views(mudata.MuData({"a": rows, "b": rows.copy()}, axis=1))
+        Views.of(mudata.MuData({"a": rows, "b": rows.copy()}, axis=1))
 
 
 def test_series_keep_the_index_of_their_rows(cells):
@@ -130,48 +91,3 @@ def test_series_keep_the_index_of_their_rows(cells):
     polars = series(np.array([1, 0]), [pl.DataFrame({"a": [1.0, 2.0]})])
     assert isinstance(polars, pl.Series) and polars.to_list() == [1, 0]
     assert series(np.zeros(120), cells).index.tolist() == list(cells.obs_names)
-
-
-PEAK = textwrap.dedent(
-    """
-    import resource
-    import anndata, mudata, numpy as np, scipy.sparse as sp
-    from manyview.containers import cluster_mudata
-    from manyview import S2MVTC
-
-    rng = np.random.default_rng(0)
-    n, d, per_row = 6000, 20000, 60
-    group = rng.integers(4, size=n)
-    # Every group has markers of its own among the many features.
-    columns = rng.integers(0, d, size=(n, per_row))
-    columns[:, :30] = group[:, None] * 100 + rng.integers(0, 100, size=(n, 30))
-    rows = np.repeat(np.arange(n), per_row)
-    ones = np.ones(n * per_row, dtype=np.float32)
-    rna = sp.csr_matrix((ones, (rows, columns.ravel())), shape=(n, d))
-    prot = group[:, None] * 3.0 + rng.normal(size=(n, 10))
-    both = {"rna": rna, "prot": prot.astype(np.float32)}
-    cells = mudata.MuData({m: anndata.AnnData(x) for m, x in both.items()})
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Anchors are dense: few of them, and what is left is the path of the rows.
-    model = S2MVTC(4, n_anchors=50, n_graph_anchors=400, random_state=0)
-    cluster_mudata(cells, estimator=model)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = cells.obs["manyview"].cat.codes
-    rows = [np.bincount(group[found == c]) for c in range(4)]
-    print((after - before) * 1024, n * d * 4, sum(r.max() for r in rows) / n)
-    """
-)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="no resource module there")
-def test_a_sparse_modality_is_never_made_dense_whole():
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PEAK],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    grown, dense, purity = map(float, run.stdout.split())
-    assert grown < dense, f"{grown:.3g} bytes; dense the view takes {dense:.3g}"
-    assert purity > 0.9

@@ -21,9 +21,9 @@ from manyview.base import (
 )
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.standardise import feature_moments, z_feature
-from manyview.engine.checkpoint import Checkpoint
-from manyview.engine.contract import Result, State, open_engine
+from manyview.engine.contract import NO_CHECKPOINT, Result, State, open_engine
 from manyview.errors import InputError
+from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
 from manyview.kmeans.quiet import quiet_fit
 from manyview.stages.sampling import draw
@@ -108,13 +108,15 @@ class ConcatKMeans(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_count(self.n_init, "n_init")
         views = self._begin(X)
-        saved = Checkpoint(self.checkpoint, self)
+        saved = NO_CHECKPOINT
+        if self.checkpoint is not None:
+            saved = Checkpoint(self.checkpoint, self)
         rng = saved.keep("rng", generator(self.random_state))
         self._dtype = views.dtype
         engine = open_engine(views, self._dtype, engine=self.engine)
         size = min(engine.n_samples, max(assign.KMEANS_SAMPLE, self.n_clusters))
         drawn = draw(engine, size, child_seed(rng))
-        saved.check_data(drawn)
+        saved.check_data(drawn, engine)
         self._scalings = tuple(
             Scaling("standard", shift=m.mean, scale=m.inverse_std)
             for m in drawn.moments

@@ -6,41 +6,31 @@ from typing import Annotated
 
 import typer
 
-from manyview.cli import (
-    auditing,
-    data,
-    experiments,
-    fitting,
-    planning,
-    reporting,
-    scoring,
-    start,
-    using,
+from manyview import __version__
+from manyview.cli.cluster_commands import choose_k, fit, methods, score
+from manyview.cli.data_commands import convert, datasets, info, plan
+from manyview.cli.demo import demo
+from manyview.cli.experiment_commands import (
+    ablation,
+    audit,
+    compare,
+    process,
+    reproduce,
+    scaling,
+    sensitivity,
 )
+from manyview.cli.model_commands import explain, predict
+from manyview.cli.report_command import report
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {
-    "Start": (start.demo,),
-    "Cluster": (
-        fitting.fit,
-        using.predict,
-        using.explain,
-        using.choose_k,
-        reporting.report,
-        scoring.score,
-        fitting.methods,
-    ),
-    "Data": (data.info, data.convert, data.datasets, planning.plan),
+    "Start": (demo,),
+    "Cluster": (fit, predict, explain, choose_k, report, score, methods),
+    "Data": (info, convert, datasets, plan),
     "Experiments": (
-        experiments.compare,
-        experiments.ablation,
-        experiments.sensitivity,
-        experiments.process,
-        experiments.scaling,
-        experiments.reproduce,
-        auditing.audit,
+        compare, ablation, sensitivity, process, scaling, reproduce, audit,
     ),
-}
+}  # fmt: skip
 
 app = typer.Typer(
     name="manyview",
@@ -55,8 +45,6 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from manyview import __version__
-
         typer.echo(f"manyview {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""The demo: handwritten digits seen six ways, clustered and scored.
+"""``manyview demo``: handwritten digits seen six ways, clustered and scored.
 
 scikit-learn's digits ship with it, so nothing is downloaded. Rows are shuffled;
 the labels are used for the scores alone.
@@ -6,31 +6,67 @@ the labels are used for the scores alone.
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+from typer import Option
 
-from manyview.base import MultiViewClusterer
-from manyview.baselines import ConcatKMeans
+import manyview
+from manyview.cli import options, terminal
 from manyview.files.run_folder import META, Run, check_target, read_meta, writing
-from manyview.metrics import clustering_scores
-from manyview.present import plot
-from manyview.s2mvtc import S2MVTC
-from manyview.views.views import Views
+from manyview.present.table import BEST, Table
+from manyview.running.progress import shown
+
+if TYPE_CHECKING:
+    from manyview.base import MultiViewClusterer
 
 N_CLUSTERS = 10
 COMMAND = "demo"
 PICTURE = "embedding.png"
 
 
-@dataclass(frozen=True)
-class Row:
+def demo(
+    out: options.OutFolder = "demo-output",
+    seed: options.Seed = 0,
+    force: Annotated[
+        bool, Option("--force", help="Replace an earlier run in DIR, demo or not.")
+    ] = False,
+) -> None:
+    """Cluster handwritten digits seen six ways; nothing is downloaded.
+
+    Compares k-means on each view and on all views side by side with S2MVTC, and
+    draws the consensus embedding.
+
+    \b
+    Example:
+      manyview demo --out demo-output
+    """
+    replace = may_replace(out, force=force)
+    views = manyview.datasets.load_digits_views(random_state=seed)
+    terminal.say(
+        f"{len(views)} handwritten digits in shuffled order, seen through "
+        f"{views.n_views} views: {', '.join(views.names)}"
+    )
+    with shown(True, "Clustering the digits"):
+        rows = list(run_all(views, seed))
+    show_rows(rows)
+    with shown(True, "Drawing the embedding"):
+        folder, drawn = write_demo(out, views, rows, seed, force=replace)
+    terminal.say_written(folder, "Labels, embedding and scores")
+    if drawn:
+        terminal.say_written(folder / PICTURE, "Picture")
+    else:
+        terminal.say(
+            "No picture was drawn: matplotlib is not installed. Get it: "
+            f"{manyview.plot.INSTALL}"
+        )
+
+
+class Row(NamedTuple):
     """One line of the demo's table."""
 
     name: str
@@ -39,16 +75,16 @@ class Row:
     model: MultiViewClusterer
 
 
-def candidates(views: Views, seed: int) -> Iterator[tuple[str, Any, Any]]:
+def candidates(views: manyview.Views, seed: int) -> Iterator[tuple[str, Any, Any]]:
     """Name, estimator and data of every line: each view, all side by side, ours."""
-    for name, array in zip(views.names, views.arrays, strict=True):
-        model = ConcatKMeans(N_CLUSTERS, random_state=seed)
-        yield f"k-means, {name}", model, array
-    yield "k-means, all views", ConcatKMeans(N_CLUSTERS, random_state=seed), views
-    yield "S2MVTC, all views", S2MVTC(N_CLUSTERS, random_state=seed), views
+    data = {f"k-means, {n}": a for n, a in zip(views.names, views.arrays, strict=True)}
+    for name, array in {**data, "k-means, all views": views}.items():
+        model = manyview.baselines.ConcatKMeans(N_CLUSTERS, random_state=seed)
+        yield name, model, array
+    yield "S2MVTC, all views", manyview.S2MVTC(N_CLUSTERS, random_state=seed), views
 
 
-def run_all(views: Views, seed: int) -> Iterator[Row]:
+def run_all(views: manyview.Views, seed: int) -> Iterator[Row]:
     """Fit and score every candidate, one after the other."""
     for name, model, data in candidates(views, seed):
         start = time.perf_counter()
@@ -57,10 +93,27 @@ def run_all(views: Views, seed: int) -> Iterator[Row]:
         with threadpool_limits(1):
             model.fit(data)
         seconds = time.perf_counter() - start
-        yield Row(name, clustering_scores(views.labels, model.labels_), seconds, model)
+        scores = manyview.metrics.clustering_scores(views.labels, model.labels_)
+        yield Row(name, scores, seconds, model)
 
 
-def check_demo_target(out: str | Path, *, force: bool = False) -> bool:
+def show_rows(rows: list[Row]) -> None:
+    """The table on the terminal, our line in bold."""
+    table = _table(rows, 3)
+    table.rows[-1] = [cell._replace(mark=BEST) for cell in table.rows[-1]]
+    terminal.show_table(table)
+
+
+def _table(rows: list[Row], digits: int) -> Table:
+    columns = ["method", *rows[0].scores, "seconds"]
+    table = Table("scores", "Scores against the digits (1 is best)", columns)
+    for row in rows:
+        scores = (f"{score:.{digits}f}" for score in row.scores.values())
+        table.add(row.name, *scores, f"{row.seconds:.{digits - 2}f}")
+    return table
+
+
+def may_replace(out: str | Path, *, force: bool = False) -> bool:
     """May the folder be written? True if an earlier run there is to be replaced."""
     folder = Path(out).expanduser()
     if not force and (folder / META).is_file():
@@ -70,11 +123,14 @@ def check_demo_target(out: str | Path, *, force: bool = False) -> bool:
 
 
 def write_demo(
-    out: str | Path, views: Views, rows: list[Row], seed: int, *, force: bool = False
+    out: str | Path,
+    views: manyview.Views,
+    rows: list[Row],
+    seed: int,
+    *,
+    force: bool = False,
 ) -> tuple[Path, bool]:
     """Write table, run and picture; the folder, and whether a picture was drawn."""
-    force = check_demo_target(out, force=force)
-    target = Path(out).expanduser().absolute()
     best = rows[-1]
     run = Run(
         labels=best.model.labels_,
@@ -86,29 +142,21 @@ def write_demo(
         scores=best.scores,
         extra={"command": COMMAND},
     )
-    drawn = plot.is_available()
-    with writing(target, run, force=force) as folder:
-        _write_table(folder / "scores.csv", rows)
+    drawn = manyview.plot.is_available()
+    replace = may_replace(out, force=force)
+    with writing(out, run, force=replace) as folder:
+        (folder / "scores.csv").write_text(_table(rows, 4).to_csv(), encoding="utf-8")
         if drawn:
-            plot.save(_picture(views, best.model, seed), folder / PICTURE)
-    return target, drawn
+            picture = _picture(views, best.model, seed)
+            manyview.plot.save(picture, (folder / PICTURE).with_suffix(""), ["png"])
+    return Path(out).expanduser().absolute(), drawn
 
 
-def _write_table(path: Path, rows: list[Row]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(("method", *rows[0].scores, "seconds"))
-        for row in rows:
-            values = [f"{score:.4f}" for score in row.scores.values()]
-            table.writerow((row.name, *values, f"{row.seconds:.2f}"))
-
-
-def _picture(views: Views, model: Any, seed: int) -> Any:
-    setting = f"smoothing={model.smoothing}, other settings default"
-    flat = plot.flatten(np.asarray(model.embedding_), random_state=seed)
-    return plot.draw_embedding(
+def _picture(views: manyview.Views, model: Any, seed: int) -> Any:
+    flat = manyview.plot.flatten(np.asarray(model.embedding_), random_state=seed)
+    return manyview.plot.draw_embedding(
         flat,
         {"Clusters found by S²MVTC": model.labels_, "Digits written": views.labels},
         title=f"Consensus embedding of {views.origin}, {views.n_views} views\n"
-        f"rows shuffled, seed {seed}, {setting}",
+        f"rows shuffled, seed {seed}, default settings",
     )

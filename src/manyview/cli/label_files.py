@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import manyview
 from manyview.datasets.layout import LABEL_NAMES
 from manyview.errors import FileError
 from manyview.files.npy_file import map_array
@@ -45,9 +46,7 @@ def read_labels(source: str) -> LabelFile:
 
 
 def _from_data(source: str) -> LabelFile:
-    from manyview.datasets import load
-
-    data = load(source)
+    data = manyview.datasets.load(source)
     if data.labels is None:
         raise FileError(
             f"{source} has no labels. Give a file with one label per row (.csv, .txt, "
@@ -77,9 +76,7 @@ def _from_text(path: Path) -> LabelFile:
         values = lines[0].split() if len(lines) == 1 else [x.strip() for x in lines]
         return LabelFile(values[int(_has_header(values)) :], None)
     table = [[c.strip() for c in r] for r in csv.reader(lines, delimiter=delimiter)]
-    if len(table) == 1:
-        return LabelFile(table[0], None)
-    return _from_table(path, table)
+    return LabelFile(table[0], None) if len(table) == 1 else _from_table(path, table)
 
 
 def _from_table(path: Path, table: list[list[str]]) -> LabelFile:

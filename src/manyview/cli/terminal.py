@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from manyview.errors import ManyviewWarning
+from manyview.present.table import Table
 
 PIPE_WIDTH = 160  # a table that goes to a file need not fit a screen
 
@@ -29,6 +31,11 @@ def keeping_note() -> Iterator[None]:
 def say(text: str = "") -> None:
     """One line of a result."""
     print(text)
+
+
+def say_json(value: Any) -> None:
+    """A result for programs."""
+    say(json.dumps(value))
 
 
 def note(text: str) -> None:
@@ -70,46 +77,18 @@ def show_warning(
     note(f"Warning: {message}" if ours else f"{category.__name__}: {message}")
 
 
-def show_table(
-    title: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    right: Sequence[str] = (),
-    strong: int | None = None,
-) -> None:
-    """A table; the columns named in `right` hold numbers, row `strong` is bold."""
-    from rich.box import SIMPLE_HEAD
+def show_table(table: Table) -> None:
+    """A table with its caption."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPE_WIDTH)
-    table = Table(
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        padding=0,
-    )
-    for i, name in enumerate(header):
-        number = name in right
-        table.add_column(
-            name,
-            justify="right" if number else "left",
-            no_wrap=number or i == 0,
-            overflow="fold",
-        )
-    for i, row in enumerate(rows):
-        cells = [Text(cell) for cell in row]
-        table.add_row(*cells, style="bold" if i == strong else None)
-    console.print(table)
+    console.print(table.to_terminal())
 
 
 def show_scores(scores: Mapping[str, float]) -> None:
     """The seven scores side by side."""
-    values = [f"{score:.4f}" for score in scores.values()]
-    show_table("", list(scores), [values], right=list(scores))
+    table = Table("scores", "", list(scores), align="r" * len(scores))
+    table.add(*(f"{score:.4f}" for score in scores.values()))
+    show_table(table)

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from manyview.datasets.formats.detect import sniff
+from manyview.datasets.data_folder import SUFFIX, is_data_folder, write_data_folder
 from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
 from manyview.datasets.loading import load
-from manyview.datasets.store import SUFFIX, is_store, write_store
-from manyview.engine.resources import parse_size
+from manyview.datasets.one_file import detect_format
 from manyview.errors import FileError
 from manyview.files.atomic import atomic_folder
 from manyview.views.views import Views
@@ -59,11 +58,8 @@ def convert(
     (3, 3)
     """
     target = _target(Path(out).expanduser(), overwrite)
-    if not isinstance(source, Views) and _streams(source, labels):
-        names = (views,) if isinstance(views, str) else views
-        request = Request(
-            None if names is None else tuple(names), labels, parse_size(memory_limit)
-        )
+    if _streams(source, labels):
+        request = Request.of(views, labels, memory_limit)
         with atomic_folder(target) as folder, Sandbox(time_limit) as sandbox:
             sandbox.write(Path(source).expanduser(), request, folder)
         return target
@@ -84,7 +80,7 @@ def write_whole(
     """Write parts, lazy or not, to a data folder; the folder's path."""
     target = _target(Path(out).expanduser(), overwrite)
     with atomic_folder(target) as folder:
-        write_store(raw, folder)
+        write_data_folder(raw, folder)
     return target
 
 
@@ -95,15 +91,16 @@ def _streams(source: Any, labels: Any) -> bool:
         return False
     path = Path(source).expanduser()
     try:
-        return path.exists() and sniff(path) in ("hdf5", "zarr")
+        return path.exists() and detect_format(path) in ("hdf5", "zarr")
     except FileError:
         return False  # a plain folder of files, or a file that load will explain
 
 
 def _target(out: Path, overwrite: bool) -> Path:
     target = out if out.name.endswith(SUFFIX) else out.with_name(out.name + SUFFIX)
-    if target.exists() and not (overwrite and is_store(target)):
-        hint = "Pass overwrite=True (--overwrite)" if is_store(target) else "Remove it"
+    if target.exists() and not (overwrite and is_data_folder(target)):
+        ours = is_data_folder(target)
+        hint = "Pass overwrite=True (--overwrite)" if ours else "Remove it"
         raise FileError(f"{target} exists already. {hint} or choose another name.")
     if not target.parent.is_dir():
         raise FileError(f"There is no folder {target.parent} to write into. Make it.")

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from manyview.datasets import registry
-from manyview.datasets.formats.detect import IN_PROCESS, sniff
+from manyview.datasets.data_folder import SUFFIX, is_data_folder, open_data_folder
 from manyview.datasets.formats.raw import RawData, Request, in_memory
 from manyview.datasets.formats.zarr_store import looks_like_zarr
 from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
 from manyview.datasets.many_files import combine, files_in, is_label_file
-from manyview.datasets.reading import read_file, require_views_fit
-from manyview.datasets.store import is_store, open_store
-from manyview.engine.resources import parse_size
-from manyview.errors import FileError, InputTypeError
+from manyview.datasets.one_file import IN_PROCESS, detect_format, read_file
+from manyview.errors import FileError
 from manyview.views.views import Views
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -74,11 +72,7 @@ def load(
     """
     paths, known = _locate(source)
     given = None if labels is None or isinstance(labels, (str, bool)) else labels
-    request = Request(
-        views=(views,) if isinstance(views, str) else _names(views),
-        labels=False if given is not None else labels,
-        memory_limit=parse_size(memory_limit),
-    )
+    request = Request.of(views, labels if given is None else False, memory_limit)
     raw = _read_all(paths, request, time_limit, verify)
     if given is not None:
         raw = replace(raw, labels=np.asarray(given))
@@ -88,16 +82,6 @@ def load(
     if known is not None and views is None:
         registry.check(known, result, paths[0])
     return result
-
-
-def _names(views: Sequence[str] | None) -> tuple[str, ...] | None:
-    if views is None:
-        return None
-    if not all(isinstance(v, str) for v in views) or not len(views):
-        raise InputTypeError(
-            f"views={views!r} must be the name of a variable or a list of names."
-        )
-    return tuple(views)
 
 
 def _locate(source: Source) -> tuple[list[Path], registry.Known | None]:
@@ -124,7 +108,7 @@ def _existing(path: Path) -> Path:
 
 def _members(path: Path) -> list[Path]:
     """The file itself, or the per-view files of a plain folder."""
-    if path.is_dir() and not is_store(path) and not looks_like_zarr(path):
+    if path.is_dir() and not is_data_folder(path) and not looks_like_zarr(path):
         return files_in(path) or [path]
     return [path]
 
@@ -132,13 +116,9 @@ def _members(path: Path) -> list[Path]:
 def _read_all(
     paths: list[Path], request: Request, time_limit: float, verify: bool | None
 ) -> RawData:
-    parts = []
+    wanted = [p for p in paths if request.labels is not False or not is_label_file(p)]
     with Sandbox(time_limit) as sandbox:
-        for path in paths:
-            if is_label_file(path) and request.labels is False:
-                continue
-            parts.append(_read_one(path, request, sandbox, verify))
-    return combine(parts)
+        return combine([_read_one(p, request, sandbox, verify) for p in wanted])
 
 
 def _read_one(
@@ -146,16 +126,16 @@ def _read_one(
 ) -> RawData:
     """In this process where that is safe, else in the child."""
     try:
-        kind = sniff(path)
-        if kind == "store":
-            return _select(open_store(path, verify=verify), request)
+        kind = detect_format(path)
+        if kind == "folder":
+            return _select(open_data_folder(path, verify=verify), request)
         if kind not in IN_PROCESS and not registry.is_trusted(path):
             return sandbox.read(path, request)
         with ExitStack() as stack:
             raw = read_file(path, request, stack)
             if kind in IN_PROCESS:
                 return raw
-            require_views_fit(raw, request.memory_limit, path.name)
+            raw.require_room(request.memory_limit, path.name)
             return replace(raw, views=[in_memory(v) for v in raw.views])
     except OSError as error:
         if isinstance(error, FileError):
@@ -190,3 +170,36 @@ def _select(raw: RawData, request: Request) -> RawData:
         feature_names=raw.feature_names and [raw.feature_names[i] for i in at],
         present=None if raw.present is None else raw.present[:, at],
     )
+
+
+def find_anchors(name: str | Path) -> tuple[list[Any], Path] | None:
+    """The authors' anchors that lie beside a data set.
+
+    Parameters
+    ----------
+    name : str or Path
+        A known data set or the path of a data file; ``NAME_anchor.mat`` is
+        looked for in the same folder (and in ``formats`` below the data folder).
+
+    Returns
+    -------
+    (anchors, path) or None
+        One array (n_anchors, n_features_v) per view.
+
+    Examples
+    --------
+    >>> from manyview.datasets import find_anchors
+    >>> anchors, path = find_anchors("CCV")                      # doctest: +SKIP
+    >>> [a.shape for a in anchors]                               # doctest: +SKIP
+    [(1000, 20), (1000, 20), (1000, 20)]
+    """
+    path = Path(name)
+    entry = None if path.exists() else registry.find(str(name))
+    stem = entry.name if entry else Path(path.name.removesuffix(SUFFIX)).stem
+    places = registry.folders() if entry else [path.parent, path.parent / "formats"]
+    for folder in places:
+        file = folder / f"{stem}_anchor.mat"
+        if file.is_file():
+            anchors = load(file, labels=False)
+            return [np.asarray(a) for a in anchors.arrays], file
+    return None

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from manyview.datasets.formats.raw import NDArray, RawData, distinct
 from manyview.datasets.layout import LABEL_NAMES
 from manyview.errors import FileError
+from manyview.views.containers import place_rows
 
 _PER_VIEW = (".npy", ".csv", ".tsv", ".parquet")
 
@@ -20,10 +19,10 @@ _PER_VIEW = (".npy", ".csv", ".tsv", ".parquet")
 def files_in(folder: Path) -> list[Path]:
     """The per-view files of a folder, numbers in their names in order."""
     files = [p for p in folder.iterdir() if p.suffix.lower() in _PER_VIEW]
-    return sorted(files, key=_natural)
+    return sorted(files, key=_numbers_by_size)
 
 
-def _natural(path: Path) -> list[tuple[int, int, str]]:
+def _numbers_by_size(path: Path) -> list[tuple[int, int, str]]:
     parts = re.split(r"([0-9]+)", path.name)
     return [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts if p]
 
@@ -41,97 +40,71 @@ def combine(parts: Sequence[RawData]) -> RawData:
     """
     if len(parts) == 1:
         return parts[0]
-    row_names, maps = _match_rows(parts)
-    views, names, features, masks = [], [], [], []
-    for part, rows in zip(parts, maps, strict=True):
-        views += [_spread(v, rows) for v in part.views]
-        names += part.names
-        features += part.feature_names or [None] * len(part.views)
-        masks += _masks(part, rows)
-    labels = [
-        _spread_labels(p.labels, rows)
-        for p, rows in zip(parts, maps, strict=True)
-        if p.labels is not None
-    ]
-    _require_views(views, labels)
-    known = [m for m in masks if m is not None]
-    present = None
-    if known:
-        present = np.stack(
-            [np.ones(len(known[0]), bool) if m is None else m for m in masks], axis=1
-        )
-    return RawData(
-        views=views,
-        names=distinct(names),
-        feature_names=features if any(f is not None for f in features) else None,
-        present=present,
-        labels=labels[0] if labels else None,
-        row_names=row_names,
-    )
-
-
-def _require_views(views: list[Any], labels: list[NDArray]) -> None:
-    if not views:
+    if not any(part.views for part in parts):
         raise FileError("The files hold labels only. Give at least one file of views.")
+    row_names, maps = _match_rows(parts)
+    if maps is not None:
+        parts = [_place(p, m) for p, m in zip(parts, maps, strict=True)]
+    labels = [part.labels for part in parts if part.labels is not None]
     if any(not np.array_equal(other, labels[0]) for other in labels[1:]):
         raise FileError(
             "Several of the files bring labels, and they differ. Keep one, or pass "
             "labels=False (--labels none) or the labels themselves."
         )
+    features = [f for p in parts for f in p.feature_names or [None] * len(p.views)]
+    return RawData(
+        views=[view for part in parts for view in part.views],
+        names=distinct([name for part in parts for name in part.names]),
+        feature_names=features if any(f is not None for f in features) else None,
+        present=_masks_of_all(parts),
+        labels=labels[0] if labels else None,
+        row_names=row_names,
+    )
 
 
 def _match_rows(
     parts: Sequence[RawData],
-) -> tuple[list[str] | None, list[NDArray | None]]:
+) -> tuple[list[str] | None, list[NDArray] | None]:
     """Common row names, and for each part its row per common row (None: as it is)."""
     named = [p.row_names for p in parts if p.row_names is not None]
-    same = all(names == named[0] for names in named)
-    if not named or same:
-        return (named[0] if named else None), [None] * len(parts)
+    if not named or all(names == named[0] for names in named):
+        return (named[0] if named else None), None
     if len(named) < len(parts) or any(len(set(n)) < len(n) for n in named):
         raise FileError(
             "The files name their rows differently, and not every file has distinct "
             "row names, so rows cannot be matched. Name the rows in all files or none."
         )
     union = list(dict.fromkeys(name for names in named for name in names))
-    maps: list[NDArray | None] = []
-    for names in named:
-        place = {name: i for i, name in enumerate(names)}
-        maps.append(np.array([place.get(n, -1) for n in union], dtype=np.int64))
-    return union, maps
+    places = [{name: i for i, name in enumerate(names)} for names in named]
+    return union, [np.array([p.get(n, -1) for n in union]) for p in places]
 
 
-def _masks(part: RawData, rows: NDArray | None) -> list[NDArray | None]:
-    masks = []
-    for v in range(len(part.views)):
-        own = None if part.present is None else part.present[:, v]
-        if rows is not None:
-            here = rows >= 0
-            own = here if own is None else here & own[rows]
-        masks.append(own)
-    return masks
-
-
-def _spread(view: Any, rows: NDArray | None) -> Any:
-    """The rows at their common places, zero where the part lacks them."""
-    if rows is None:
-        return view
-    here = np.flatnonzero(rows >= 0)
-    if sp.issparse(view):
-        ones = np.ones(len(here), view.dtype)
-        place = sp.csr_array((ones, (here, rows[here])), (len(rows), view.shape[0]))
-        return sp.csr_array(place @ view)
-    full = np.zeros((len(rows), view.shape[1]), dtype=view.dtype)
-    full[here] = view[rows[here]]
-    return full
-
-
-def _spread_labels(labels: NDArray, rows: NDArray | None) -> NDArray:
-    if rows is None:
-        return labels
-    if (rows < 0).any():
+def _place(part: RawData, rows: NDArray) -> RawData:
+    """The part over the common rows, zero and marked where it lacks them."""
+    here = rows >= 0
+    labels = part.labels
+    if labels is not None and not here.all():
         raise FileError(
             "The file with the labels lacks some rows of the other files. Give labels "
             "for every row, or pass labels=False (--labels none)."
         )
-    return labels[rows]
+    own = True if part.present is None else part.present[rows]
+    return RawData(
+        views=[place_rows(view, rows) for view in part.views],
+        names=part.names,
+        feature_names=part.feature_names,
+        present=here[:, None] & np.broadcast_to(own, (len(rows), len(part.views))),
+        labels=None if labels is None else labels[rows],
+    )
+
+
+def _masks_of_all(parts: Sequence[RawData]) -> NDArray | None:
+    """Which rows have which view; None where no part says so."""
+    n_rows = next((len(p.present) for p in parts if p.present is not None), None)
+    if n_rows is None:
+        return None
+    masks = [
+        np.ones((n_rows, len(p.views)), bool) if p.present is None else p.present
+        for p in parts
+    ]
+    return np.concatenate(masks, axis=1)

@@ -1,7 +1,8 @@
-"""Views that stay on disk and travel as their paths: every process opens its own.
+"""Views read from disk by rows: whoever gets them opens the paths again.
 
-Converted folders, Zarr stores, npy files and Parquet (files, or folders of them)
-are read by rows, never as a whole.
+Converted folders, Zarr stores, npy files and Parquet (files, or folders of them).
+Rows are read where they are asked for; of Parquet that means whole row groups.
+Only files whose row names differ are read as a whole, to bring their rows together.
 """
 
 from __future__ import annotations
@@ -15,25 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from manyview.datasets.data_folder import is_data_folder, open_data_folder
 from manyview.datasets.formats.raw import NDArray, RawData, Request
 from manyview.datasets.formats.zarr_store import looks_like_zarr, read
 from manyview.datasets.layout import LABEL_NAMES
 from manyview.datasets.many_files import combine
-from manyview.datasets.store import is_store, open_store
 from manyview.errors import DependencyError, FileError
 from manyview.files.npy_file import map_array
-from manyview.views.views import Views
+from manyview.views.disk_views import DiskViews
 
+# Data sets held open in a process: each takes a few file handles.
 _MOST_OPEN = 16
-
-
-class DiskViews(Views):
-    """Views of a path; pickled as that path."""
-
-    paths: tuple[str, ...]
-
-    def __reduce__(self) -> Any:
-        return open_on_disk, self.paths
 
 
 def open_on_disk(*paths: str | os.PathLike[str]) -> DiskViews:
@@ -46,12 +39,14 @@ def _open(paths: tuple[str, ...]) -> DiskViews:
     raw = combine([_read_lazily(Path(p)) for p in paths])
     views = DiskViews(
         raw.views,
+        opener=open_on_disk,
+        paths=paths,
         names=raw.names,
         feature_names=raw.feature_names,
         present=raw.present,
         labels=raw.labels,
     )
-    views.origin, views.paths = raw.origin, paths
+    views.origin = raw.origin
     return views
 
 
@@ -61,8 +56,8 @@ def _read_lazily(path: Path) -> RawData:
             f"There is no {path}. Data read by rows needs a path that every worker "
             "can reach."
         )
-    if is_store(path):
-        return open_store(path, verify=False)
+    if is_data_folder(path):
+        return open_data_folder(path, verify=False)
     if looks_like_zarr(path):
         return read(path, Request(), ExitStack())
     if path.suffix.lower() == ".npy":
@@ -77,10 +72,12 @@ def _read_lazily(path: Path) -> RawData:
 
 
 class ParquetRows:
-    """The numeric columns of Parquet files of equal columns, sliced by rows.
+    """The numeric columns of Parquet files of equal columns, read by row groups.
 
     A column with a usual label name is left out.
     """
+
+    chunks = None  # marks a lazy array
 
     def __init__(self, files: Sequence[Path]) -> None:
         try:
@@ -90,8 +87,8 @@ class ParquetRows:
                 "Reading Parquet by rows needs pyarrow. Install it: pip install "
                 "pyarrow."
             ) from error
-        self._files = [pq.ParquetFile(file) for file in files]
-        schema = self._files[0].schema_arrow
+        opened = [pq.ParquetFile(file) for file in files]
+        schema = opened[0].schema_arrow
         self._columns = [n for n in schema.names if n.lower() not in LABEL_NAMES]
         kinds = [
             np.dtype(schema.field(n).type.to_pandas_dtype()) for n in self._columns
@@ -102,31 +99,24 @@ class ParquetRows:
                     f"{files[0].name} has a column that is not numeric: {name}. Drop "
                     "or encode it."
                 )
-        groups = [
-            (file, group, file.metadata.row_group(group).num_rows)
-            for file in self._files
-            for group in range(file.num_row_groups)
-        ]
-        self._groups = [(file, group) for file, group, _ in groups]
-        self._edges = np.cumsum([0, *(rows for _, _, rows in groups)])
+        self._groups = [(f, g) for f in opened for g in range(f.num_row_groups)]
+        sizes = [f.metadata.row_group(g).num_rows for f, g in self._groups]
+        self._edges = np.cumsum([0, *sizes])
         self.dtype = np.result_type(*kinds)
         self.shape = (int(self._edges[-1]), len(self._columns))
-        self.chunks = None
 
     def __getitem__(self, rows: Any) -> NDArray:
-        if not isinstance(rows, slice):
-            first, last = int(np.min(rows)), int(np.max(rows)) + 1
-            return np.asarray(self[first:last][np.asarray(rows) - first])
-        start, stop, _ = rows.indices(self.shape[0])
-        touched = np.flatnonzero((self._edges[:-1] < stop) & (self._edges[1:] > start))
-        if stop <= start or not touched.size:
-            return np.empty((0, self.shape[1]), self.dtype)
-        parts = [self._read_group(int(g)) for g in touched]
-        offset = int(self._edges[touched[0]])
-        return np.asarray(np.concatenate(parts)[start - offset : stop - offset])
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.shape[0]))
+        wanted = np.asarray(rows)
+        groups = np.searchsorted(self._edges, wanted, side="right") - 1
+        found = np.empty((len(wanted), self.shape[1]), self.dtype)
+        for number in np.unique(groups):
+            here = groups == number
+            found[here] = self._read_group(number)[wanted[here] - self._edges[number]]
+        return found
 
     def _read_group(self, number: int) -> NDArray:
         file, group = self._groups[number]
         table = file.read_row_group(group, columns=self._columns, use_threads=False)
-        columns = [table[name].to_numpy() for name in self._columns]
-        return np.column_stack(columns).astype(self.dtype, copy=False)
+        return np.column_stack([table[name].to_numpy() for name in self._columns])

@@ -8,12 +8,12 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from manyview.datasets.store import SUFFIX
+from manyview.datasets.data_folder import SUFFIX
 from manyview.errors import FileError
 from manyview.files.npy_file import file_checksum
 from manyview.views.views import Views
@@ -23,36 +23,25 @@ _ENDINGS = (SUFFIX, ".npz", ".mat", ".h5mu", ".h5ad", ".h5", ".hdf5", ".zarr")
 _FOLDERS = (".", "formats")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Known:
-    """One entry of ``registry.toml``.
-
-    Attributes
-    ----------
-    name : str
-    rows, classes : int
-        `classes` is 0 for a set without labels.
-    features : tuple of int
-        Features of each view, in the order of the file.
-    source : str
-        Where it is published, in words.
-    preparation, note : str
-    order : str or None
-        How its rows are ordered, where that is known beyond its labels.
-    paper : bool
-        One of the six of the S²MVTC paper.
-    """
+    """One entry of ``registry.toml``."""
 
     name: str
+    paper: bool = False  # one of the six of the S²MVTC paper
     rows: int
-    features: tuple[int, ...]
-    classes: int
-    source: str
+    features: tuple[int, ...]  # of each view, in the order of the file
+    classes: int  # 0 for a set without labels
+    order: str | None = None  # of the rows, where known beyond the labels
+    source: str  # where it is published, in words
     preparation: str
     note: str = ""
-    order: str | None = None
-    paper: bool = False
     aliases: tuple[str, ...] = ()
+
+    @property
+    def spellings(self) -> set[str]:
+        """Its names without case and punctuation."""
+        return {_plain(name) for name in (self.name, *self.aliases)}
 
 
 @cache
@@ -80,10 +69,7 @@ def _plain(name: str) -> str:
 
 def find(name: str) -> Known | None:
     """The entry with this name or alias; case and punctuation do not matter."""
-    for entry in known():
-        if _plain(name) in {_plain(n) for n in (entry.name, *entry.aliases)}:
-            return entry
-    return None
+    return next((e for e in known() if _plain(name) in e.spellings), None)
 
 
 def folders() -> list[Path]:
@@ -96,14 +82,12 @@ def folders() -> list[Path]:
 
 def search(entry: Known) -> Path | None:
     """The file of a data set under ``MANYVIEW_DATA``, if it is there."""
-    stems = {_plain(n) for n in (entry.name, *entry.aliases)}
+    spellings = entry.spellings
     for folder in folders():
-        there = {p.name: p for p in sorted(folder.iterdir())}
-        for ending in _ENDINGS:
-            for name, path in there.items():
-                stem = name[: -len(ending)]
-                if name.lower().endswith(ending) and _plain(stem) in stems:
-                    return path
+        for ending, path in product(_ENDINGS, sorted(folder.iterdir())):
+            stem = path.name[: -len(ending)]
+            if path.name.lower().endswith(ending) and _plain(stem) in spellings:
+                return path
     return None
 
 
@@ -148,39 +132,3 @@ def check(entry: Known, views: Views, path: Path) -> None:
             f"features and {entry.classes} classes. Give its path instead of the name "
             "to load it as it is."
         )
-
-
-def find_anchors(name: str | Path) -> tuple[list[Any], Path] | None:
-    """The authors' anchors that lie beside a data set.
-
-    Parameters
-    ----------
-    name : str or Path
-        A known data set or the path of a data file; ``NAME_anchor.mat`` is
-        looked for in the same folder (and in ``formats`` below the data folder).
-
-    Returns
-    -------
-    (anchors, path) or None
-        One array (n_anchors, n_features_v) per view.
-
-    Examples
-    --------
-    >>> from manyview.datasets import find_anchors
-    >>> anchors, path = find_anchors("CCV")                      # doctest: +SKIP
-    >>> [a.shape for a in anchors]                               # doctest: +SKIP
-    [(1000, 20), (1000, 20), (1000, 20)]
-    """
-    from manyview.datasets.loading import load
-
-    path = Path(name)
-    entry = None if path.exists() else find(str(name))
-    stem = entry.name if entry else path.name.removesuffix(SUFFIX)
-    stem = stem if entry else Path(stem).stem
-    places = folders() if entry else [path.parent, path.parent / "formats"]
-    for folder in places:
-        file = folder / f"{stem}_anchor.mat"
-        if file.is_file():
-            anchors = load(file, labels=False)
-            return [np.asarray(a) for a in anchors.arrays], file
-    return None

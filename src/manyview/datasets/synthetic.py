@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from manyview.datasets import registry
+from manyview.datasets.converting import write_whole
 from manyview.datasets.formats.raw import NDArray, RawData
+from manyview.datasets.loading import load
 from manyview.errors import InputError
 from manyview.views.views import Views
 
@@ -89,9 +91,6 @@ def make_views(
     if out is None:
         raw.views[:] = [v[0:n_samples] for v in views]
         return raw.to_views()
-    from manyview.datasets.converting import write_whole
-    from manyview.datasets.loading import load
-
     return load(write_whole(raw, out))
 
 

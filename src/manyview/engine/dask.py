@@ -22,7 +22,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import Array, to_host
-from manyview.datasets.on_disk import DiskViews
 from manyview.engine import partition as worker
 from manyview.engine.contract import Step, Totals
 from manyview.engine.dask_views import PARTITION_ROWS, DaskViews
@@ -30,6 +29,7 @@ from manyview.engine.local import BLOCK_ROWS
 from manyview.engine.plan import worth_keeping
 from manyview.errors import DependencyError, DeviceError, InputTypeError, ManyviewError
 from manyview.running import progress
+from manyview.views.disk_views import DiskViews
 from manyview.views.views import Block, Views
 
 try:

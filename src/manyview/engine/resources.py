@@ -1,16 +1,65 @@
-"""How much memory a reader may use, and the check before anything is allocated."""
+"""Memory and cores this process may use, and sizes in words.
+
+A container often allows less than the machine has; its limits count.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import joblib
+import psutil
 
 from manyview.errors import InputError, ResourceError
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_UNITS |= {"": 1, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?|)b?\s*", re.IGNORECASE)
+_MEMBERSHIPS = Path("/proc/self/cgroup")
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+@cache
+def physical_memory() -> int:
+    """Bytes of memory of this machine, or fewer if its container allows fewer."""
+    return min([int(psutil.virtual_memory().total), *_container_limits()])
+
+
+def _container_limits() -> Iterator[int]:
+    """Memory limits of the control groups (versions 2 and 1) this process is in."""
+    lines = _MEMBERSHIPS.read_text().splitlines() if _MEMBERSHIPS.exists() else []
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        file = "memory.limit_in_bytes" if controllers else "memory.max"
+        root = _CGROUPS / controllers
+        own = root / group.lstrip("/")
+        # Within a container the group may be named as its host sees it.
+        for folder in {root, own, *(p for p in own.parents if root in p.parents)}:
+            text = (folder / file).read_text() if (folder / file).is_file() else ""
+            if text.strip().isdigit():  # and not "max"
+                yield int(text)
+
+
+def resident_bytes() -> int:
+    """Memory this process holds now."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def n_cores() -> int:
+    """Cores this process may use, or as many as OMP_NUM_THREADS says."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, int(asked) if asked.isdigit() else _cores())
+
+
+@cache
+def _cores() -> int:
+    return int(joblib.cpu_count())
 
 
 def parse_size(size: int | float | str | None) -> int:
@@ -24,8 +73,7 @@ def parse_size(size: int | float | str | None) -> int:
                 f"memory_limit={size!r} is no size. Write a number of bytes, or a "
                 "number with a unit such as '500MB', '2GB' or '1.5GiB'."
             )
-        unit = match[2].lower()
-        size = float(match[1]) * (_UNITS | _BINARY)[unit]
+        size = float(match[1]) * _UNITS[match[2].lower()]
     if not size >= 1:
         raise InputError(
             f"memory_limit={size!r} leaves no memory. Give a positive size."
@@ -33,12 +81,12 @@ def parse_size(size: int | float | str | None) -> int:
     return int(size)
 
 
-def physical_memory() -> int:
-    """Bytes of memory of this machine (4 GiB where the system does not say)."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 4 * 2**30
+def show_size(n_bytes: int) -> str:
+    """Bytes for people: ``1.5 GB``."""
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes} bytes"
 
 
 def require_room(n_bytes: int, limit: int, what: str) -> None:
@@ -51,41 +99,16 @@ def require_room(n_bytes: int, limit: int, what: str) -> None:
         )
 
 
-def show_size(n_bytes: int) -> str:
-    """Bytes for people: ``1.5 GB``."""
-    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if n_bytes >= size:
-            return f"{n_bytes / size:.3g} {unit}"
-    return f"{n_bytes} bytes"
-
-
 def limit_address_space(n_bytes: int | None) -> None:
-    """Cap this process at its present size plus `n_bytes`, where the system can.
+    """Cap this process at its present size plus `n_bytes`, on Linux; None lifts it.
 
-    None lifts an earlier cap.
+    Elsewhere the checks before allocation and the time limit still hold.
     """
-    try:
-        import resource
-
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except (ImportError, OSError):
-        return  # the checks before allocation and the time limit still hold
-    cap = hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if not psutil.LINUX:
+        return
+    process = psutil.Process()
+    cap = hard = process.rlimit(psutil.RLIMIT_AS)[1]
     if n_bytes is not None:
-        cap = pages * resource.getpagesize() + n_bytes
-        cap = cap if hard == resource.RLIM_INFINITY else min(cap, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (cap, hard))
-
-
-def resident_bytes() -> int:
-    """Memory this process holds now."""
-    import psutil
-
-    return int(psutil.Process().memory_info().rss)
-
-
-def n_cores() -> int:
-    """Cores this process may use, or fewer if the user says so."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    return max(1, int(asked) if asked.isdigit() else cores or os.cpu_count() or 1)
+        cap = process.memory_info().vms + n_bytes
+        cap = cap if hard == psutil.RLIM_INFINITY else min(cap, hard)
+    process.rlimit(psutil.RLIMIT_AS, (cap, hard))

@@ -8,25 +8,24 @@ from typing import Any
 from manyview.experiments import paper_tables
 from manyview.experiments.compare import IN_WORDS
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.estimators import ALONG_AN_ORDER, PUBLISHED
 from manyview.experiments.planned_run import Record, Run
-from manyview.experiments.seed_summary import Summary, by, summarise
-from manyview.present.table import Cell, Table, mark_best
+from manyview.experiments.seed_summary import Summary, by, cells, most_seeds, summarise
+from manyview.present.table import Table
 
-DEFAULT = "S2MVTC"
-PUBLISHED_VARIANTS: dict[str, dict[str, Any]] = {
-    "without consensus": {"consensus": False},
-    "without smoothing": {"smoothing": None},
-    "linear anchors": {"kernel": "linear"},
-    "full": {},
+PUBLISHED_VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "without consensus": (PUBLISHED, {"beta": 0.0}),
+    "without smoothing": (PUBLISHED, {"smoothing_weight": 0.0}),
+    "linear anchors": (PUBLISHED, {"kernel": "linear"}),
+    "full": (PUBLISHED, {}),
 }
-# No rounds: the plain spectral embedding of the same graph.
+# Without the graph, the rounds start from principal directions and smooth nothing;
+# without rounds, there is the plain spectral embedding of the same graph.
 DEFAULT_VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "without graph": (DEFAULT, {"smoothing": None}),
+    "without graph": (ALONG_AN_ORDER, {"smoothing_weight": 0.0}),
     "without rounds": ("AnchorSpectral", {}),
-    "without consensus": (DEFAULT, {"consensus": False}),
-    "linear kernel": (DEFAULT, {"kernel": "linear"}),
-    "full": (DEFAULT, {}),
+    "without consensus": ("S2MVTC", {"beta": 0.0}),
+    "full": ("S2MVTC", {}),
 }
 SCORES = ("ACC", "NMI", "ARI")
 
@@ -38,24 +37,20 @@ def runs(
     n_seeds: int = 5,
 ) -> list[Run]:
     """The published variants in every order, the default's on shuffled rows."""
-    out = []
-    for d in data:
-        for seed in range(n_seeds):
-            for order in orders:
-                for setting in PUBLISHED_VARIANTS.values():
-                    out.append(Run(d, order, PUBLISHED, setting, seed))
-            for method, setting in DEFAULT_VARIANTS.values():
-                out.append(Run(d, "shuffled", method, setting, seed))
-    return out
+    wanted = [(order, PUBLISHED_VARIANTS) for order in orders]
+    return [
+        Run(d, order, method, setting, seed)
+        for d in data
+        for seed in range(n_seeds)
+        for order, variants in [*wanted, ("shuffled", DEFAULT_VARIANTS)]
+        for method, setting in variants.values()
+    ]
 
 
 def tables(records: Iterable[Record]) -> list[Table]:
     """One table per data set for the published setting, one for the default."""
-    out = []
-    for data, group in by(summarise(records), lambda s: s.data).items():
-        out.append(_published_table(data, group))
-        out.append(_default_table(data, group))
-    return out
+    groups = by(summarise(records), lambda s: s.data).items()
+    return [make(*g) for g in groups for make in (_published_table, _default_table)]
 
 
 def _published_table(data: str, group: list[Summary]) -> Table:
@@ -63,21 +58,18 @@ def _published_table(data: str, group: list[Summary]) -> Table:
     table = Table(
         name=f"ablation-{data}-published",
         caption=f"{data}, S²MVTC as published without one part at a time, "
-        f"{_n_seeds(group)} seeds: mean ± standard deviation",
+        f"{most_seeds(group)} seeds: mean ± standard deviation",
         columns=["row order", "score", *PUBLISHED_VARIANTS],
     )
     mine = [s for s in group if s.method == PUBLISHED]
     for order, found in by(mine, lambda s: s.order).items():
         for score in SCORES:
-            cells = [_pick(found, PUBLISHED, s) for s in PUBLISHED_VARIANTS.values()]
-            table.add(IN_WORDS[order], score, *_cells(cells, score))
+            picked = pick(found, PUBLISHED_VARIANTS)
+            table.add(IN_WORDS[order], score, *cells(picked, score))
     paper = paper_tables.ablation().get(data)
     if paper:
-        table.add(
-            "in the paper (sorted)",
-            "ACC",
-            *(f"{paper[v]:.3f}" for v in PUBLISHED_VARIANTS),
-        )
+        shown = (f"{paper[v]:.3f}" for v in PUBLISHED_VARIANTS)
+        table.add("in the paper (sorted)", "ACC", *shown)
         table.notes.append(f"In the paper: Table 4 of {paper_tables.SOURCE}.")
     return table
 
@@ -86,13 +78,12 @@ def _default_table(data: str, group: list[Summary]) -> Table:
     table = Table(
         name=f"ablation-{data}-default",
         caption=f"{data}, S2MVTC with default settings without one part at a time, "
-        f"rows shuffled, {_n_seeds(group)} seeds: mean ± standard deviation",
+        f"rows shuffled, {most_seeds(group)} seeds: mean ± standard deviation",
         columns=["score", *DEFAULT_VARIANTS],
     )
-    shuffled = [s for s in group if s.order == "shuffled"]
-    found = [_pick(shuffled, m, s) for m, s in DEFAULT_VARIANTS.values()]
+    found = pick([s for s in group if s.order == "shuffled"], DEFAULT_VARIANTS)
     for score in SCORES:
-        table.add(score, *_cells(found, score))
+        table.add(score, *cells(found, score))
     table.notes += [
         f"{variant} failed: {s.error}"
         for variant, s in zip(DEFAULT_VARIANTS, found, strict=True)
@@ -101,18 +92,9 @@ def _default_table(data: str, group: list[Summary]) -> Table:
     return table
 
 
-def _n_seeds(group: list[Summary]) -> int:
-    return max(len(s.records) for s in group)
-
-
-def _pick(group: list[Summary], method: str, setting: dict[str, Any]) -> Summary | None:
-    matching = (s for s in group if s.method == method and s.setting == setting)
-    return next(matching, None)
-
-
-def _cells(found: list[Summary | None], score: str) -> list[Cell]:
-    marks = mark_best([None if s is None else s.mean(score) for s in found])
-    return [
-        Cell("–" if s is None else s.show(score), mark)
-        for s, mark in zip(found, marks, strict=True)
-    ]
+def pick(
+    group: Iterable[Summary], variants: dict[str, tuple[str, dict[str, Any]]]
+) -> list[Summary | None]:
+    """The summary of every variant, None where there is none."""
+    found = {(s.method, str(s.setting)): s for s in group}
+    return [found.get((m, str(setting))) for m, setting in variants.values()]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from manyview.datasets import registry
+from manyview.datasets import load, make_views, registry
 from manyview.errors import InputError
 from manyview.files.npy_file import file_checksum
 from manyview.views.views import Views
@@ -20,19 +20,11 @@ ORDERS = ("file", "sorted", "shuffled")
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set by name, in a form that can be written down.
+    """A data set by the `name` in tables, in a form that can be written down.
 
-    Attributes
-    ----------
-    name : str
-        How tables call it.
-    source : str
-        Path or known name; for generated data its options as JSON.
-    kind : {"stored", "generated"}
-    drop_classes : tuple of int
-        Classes whose rows are left out.
-    first_classes : int or None
-        Keep this many classes, in the order of their labels.
+    `source` is a path, a known name or, for kind "generated" instead of "stored",
+    options of `make_views` as JSON. Rows of `drop_classes` are left out, and of
+    the others only the `first_classes` are kept, in the order of their labels.
     """
 
     name: str
@@ -50,17 +42,13 @@ class DataSet:
 
     @classmethod
     def generated(cls, name: str, **options: Any) -> DataSet:
-        """Rows made by `make_views` with these options."""
+        """Rows that `make_views` makes."""
         return cls(name, json.dumps(options, sort_keys=True), kind="generated")
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> DataSet:
-        """The inverse of `to_json`."""
+        """The data set whose fields JSON has kept."""
         return cls(**fields | {"drop_classes": tuple(fields["drop_classes"])})
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain fields."""
-        return asdict(self) | {"drop_classes": list(self.drop_classes)}
 
     def path(self) -> Path | None:
         """The file or folder behind a stored data set."""
@@ -79,8 +67,6 @@ class DataSet:
 
     def load(self) -> Views:
         """The rows, in the order of the file."""
-        from manyview.datasets import load, make_views
-
         if self.kind == "generated":
             return make_views(**json.loads(self.source))
         views = load(self.source)
@@ -91,11 +77,9 @@ class DataSet:
                 f"{self.name} has no classes to choose from. Use the set as it is, or "
                 "give it labels."
             )
-        keep = ~np.isin(views.labels, self.drop_classes)
-        if self.first_classes is not None:
-            chosen = np.unique(views.labels)[: self.first_classes]
-            keep &= np.isin(views.labels, chosen)
-        return views[np.flatnonzero(keep)]
+        first = np.unique(views.labels)[: self.first_classes]
+        keep = np.setdiff1d(first, self.drop_classes)
+        return views[np.flatnonzero(np.isin(views.labels, keep))]
 
 
 def _checksum(path: Path) -> str:

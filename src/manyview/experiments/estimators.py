@@ -6,16 +6,19 @@ from typing import Any
 
 from manyview.base import MultiViewClusterer
 from manyview.methods import all_methods, find_method
+from manyview.s2mvtc import S2MVTC
+from manyview.stages.settings import PUBLISHED as PAPER
 
 # The method as its authors run it, beside the package's own default.
 PUBLISHED = "S2MVTC as published"
 ORACLE = "Best single view (oracle)"
 REFERENCE = "ConcatKMeans"
+ALONG_AN_ORDER = "SequenceS2MVTC"
 
 
 def method_names() -> list[str]:
-    """Every method of the package by class name, the reference first."""
-    names = [m.name for m in all_methods()]
+    """Every method for rows in any order by class name, the reference first."""
+    names = [m.name for m in all_methods() if m.name != ALONG_AN_ORDER]
     return sorted(names, key=lambda n: (n != REFERENCE, n.startswith("S2MVTC")))
 
 
@@ -28,15 +31,7 @@ def build(
     the paper, that of CCV.
     """
     if method == PUBLISHED:
-        model = _published(data)
-        model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
-        return model
+        model = S2MVTC.as_published(data if data in PAPER else "CCV")
+        return model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
     estimator = find_method(method).estimator
     return estimator(n_clusters, random_state=seed, **setting)
-
-
-def _published(data: str) -> MultiViewClusterer:
-    from manyview.s2mvtc import S2MVTC
-    from manyview.stages.settings import PUBLISHED as PAPER
-
-    return S2MVTC.as_published(data if data in PAPER else "CCV")

@@ -7,25 +7,25 @@ rows, V views, m anchors, k components and T rounds. Rows are generated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from manyview.errors import InputError
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.estimators import PUBLISHED, build
 from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.seed_summary import COSTS, summarise
-from manyview.present.figures import new_figure
-from manyview.present.plot import COLOURS
+from manyview.present.plot import COLOURS, new_figure
 from manyview.present.table import Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 class Sizes(NamedTuple):
-    """The sizes the cost depends on."""
+    """The sizes the cost depends on; the defaults make a fit of a second or so."""
 
     rows: int = 10_000
     views: int = 3
@@ -44,12 +44,18 @@ class Sizes(NamedTuple):
         return float(max(embeddings, self.anchors * self.rows))
 
 
+# Doubling steps about the defaults, as far as all of them take minutes.
 STEPS: dict[str, tuple[int, ...]] = {
     "rows": (2_500, 5_000, 10_000, 20_000, 40_000),
     "anchors": (125, 250, 500, 1_000, 2_000),
     "components": (16, 32, 64, 128, 256),
     "views": (1, 2, 4, 8),
     "rounds": (2, 4, 8, 16),
+}
+PARAMETERS = {
+    "anchors": "n_anchors",
+    "components": "n_components",
+    "rounds": "max_iter",
 }
 FEATURES, CLUSTERS = 64, 10
 
@@ -62,19 +68,17 @@ def runs(
     n_seeds: int = 1,
 ) -> list[Run]:
     """One fit per step and seed, all other sizes fixed."""
-    if along not in STEPS:
+    taken = build(method, {}, CLUSTERS, 0, "").get_params()
+    known = [size for size in STEPS if PARAMETERS.get(size, "n_clusters") in taken]
+    if along not in known:
         raise InputError(
             f"along={along!r} is no size of the method; choose one of "
-            f"{', '.join(STEPS)}."
+            f"{', '.join(known)}."
         )
     out = []
     for step in steps or STEPS[along]:
         sizes = Sizes()._replace(**{along: step})
-        setting = {
-            "n_anchors": sizes.anchors,
-            "n_components": sizes.components,
-            "max_iter": sizes.rounds,
-        }
+        setting = {p: getattr(sizes, s) for s, p in PARAMETERS.items() if s in known}
         out += [Run(_data(sizes), "file", method, setting, s) for s in range(n_seeds)]
     return out
 
@@ -90,43 +94,39 @@ def _data(sizes: Sizes) -> DataSet:
 
 
 class Measured(NamedTuple):
-    """One step: its sizes and what the process took."""
+    """One step: its size, the claims and what the process took, means over seeds.
+
+    Memory in MB; `growth` is the peak above what was held before the fit.
+    """
 
     step: int
-    sizes: Sizes
-    wall_s: float
-    cpu_s: float
-    peak_bytes: float
-    start_bytes: float
-
-    @property
-    def grown_bytes(self) -> float:
-        """Peak above what the process held before the fit."""
-        return max(self.peak_bytes - self.start_bytes, 1.0)
+    claimed_time: float
+    claimed_memory: float
+    wall: float
+    cpu: float
+    peak: float
+    growth: float
 
 
 def measured(along: str, records: Iterable[Record]) -> list[Measured]:
-    """Means over seeds, by step."""
+    """What was found, by step."""
     out = []
     for s in summarise(records):
         if s.error:
             continue
-        setting, first = s.setting, s.ok[0]
-        sizes = Sizes(
-            rows=first["rows"],
-            views=len(first["n_features"]),
-            anchors=setting["n_anchors"],
-            components=setting["n_components"],
-            rounds=setting["max_iter"],
-        )
-        costs = [s.mean(n) or 0.0 for n in COSTS]
-        out.append(Measured(getattr(sizes, along), sizes, *costs))
+        first = s.ok[0]
+        known = {size: s.setting.get(name) for size, name in PARAMETERS.items()}
+        sizes = Sizes(rows=first["rows"], views=len(first["n_features"]))
+        sizes = sizes._replace(**{size: x for size, x in known.items() if x})
+        wall, cpu, peak, start = (s.mean(n) or 0.0 for n in COSTS)
+        claims = sizes.claimed_time(), sizes.claimed_memory()
+        memory = peak / 1e6, max(peak - start, 1.0) / 1e6
+        out.append(Measured(getattr(sizes, along), *claims, wall, cpu, *memory))
     return sorted(out)
 
 
 def tables(along: str, records: Iterable[Record]) -> list[Table]:
     """Measured cost per step, each beside the claim relative to the first step."""
-    steps = measured(along, records)
     table = Table(
         name=f"scaling-{along}",
         caption=f"Cost of a fit along {along} (generated data): measured, and the "
@@ -135,24 +135,18 @@ def tables(along: str, records: Iterable[Record]) -> list[Table]:
             along, "wall s", "CPU s", "CPU ×", "claimed ×", "peak MB", "growth MB",
             "growth ×", "claimed memory ×",
         ],
+        notes=["Peak memory includes Python, its libraries and the data themselves; "
+               "growth is the peak above what the process held before the fit."],
     )  # fmt: skip
+    steps = measured(along, records)
     for m in steps:
-        first = steps[0]
-        table.add(
-            f"{m.step}",
-            f"{m.wall_s:.2f}",
-            f"{m.cpu_s:.2f}",
-            f"{m.cpu_s / first.cpu_s:.2f}",
-            f"{m.sizes.claimed_time() / first.sizes.claimed_time():.2f}",
-            f"{m.peak_bytes / 1e6:.0f}",
-            f"{m.grown_bytes / 1e6:.0f}",
-            f"{m.grown_bytes / first.grown_bytes:.2f}",
-            f"{m.sizes.claimed_memory() / first.sizes.claimed_memory():.2f}",
+        cpu, time, growth, memory = (
+            f"{getattr(m, name) / getattr(steps[0], name):.2f}"
+            for name in ("cpu", "claimed_time", "growth", "claimed_memory")
         )
-    table.notes.append(
-        "Peak memory includes Python, its libraries and the data themselves; growth is "
-        "the peak above what the process held before the fit."
-    )
+        seconds = f"{m.wall:.2f}", f"{m.cpu:.2f}"
+        megabytes = f"{m.peak:.0f}", f"{m.growth:.0f}"
+        table.add(f"{m.step}", *seconds, cpu, time, *megabytes, growth, memory)
     return [table]
 
 
@@ -162,47 +156,39 @@ def figures(along: str, records: Iterable[Record]) -> dict[str, Figure]:
     steps = measured(along, records)
     if len(steps) < 2:
         return {}
-    method = records[0]["method"]
-    fixed = Sizes()._asdict()
-    fixed.pop(along)
-    rest = ", ".join(f"{value:,} {name}" for name, value in fixed.items())
-    title = f"{method} along {along} (generated data; {rest})"
+    fixed = Sizes()._asdict().items()
+    rest = ", ".join(f"{value:,} {name}" for name, value in fixed if name != along)
+    title = f"{records[0]['method']} along {along} (generated data; {rest})"
     figure = new_figure(10, 4.4, title)
     left, right = figure.subplots(1, 2)
-    x = [m.step for m in steps]
-    _lines(
-        left, x, {"wall": [m.wall_s for m in steps], "CPU": [m.cpu_s for m in steps]}
-    )
-    _claim(left, x, [m.sizes.claimed_time() for m in steps], steps[-1].cpu_s)
+    _draw(left, steps, {"wall": "wall", "cpu": "CPU"}, "claimed_time")
     left.set(xlabel=along, ylabel="seconds", title="Time")
-    grown = [m.grown_bytes / 1e6 for m in steps]
-    peak = [m.peak_bytes / 1e6 for m in steps]
-    _lines(right, x, {"growth during the fit": grown, "peak of the process": peak})
-    _claim(right, x, [m.sizes.claimed_memory() for m in steps], grown[-1])
+    lines = {"peak": "peak of the process", "growth": "growth during the fit"}
+    _draw(right, steps, lines, "claimed_memory")
     right.set(xlabel=along, ylabel="MB", title="Memory")
-    for axis in (left, right):
-        axis.legend(frameon=False)
-        axis.grid(alpha=0.3, which="both")
     return {f"scaling-{along}": figure}
 
 
-def _lines(axis: Any, x: list[int], lines: dict[str, list[float]]) -> None:
+def _draw(axis: Axes, steps: list[Measured], lines: dict[str, str], claim: str) -> None:
+    """Two lines with their slopes, the claim through the last step of the last."""
     from matplotlib.ticker import LogLocator
 
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
-    for (name, y), colour, marker in zip(lines.items(), COLOURS, "os", strict=False):
+    x, claimed = ([getattr(m, name) for m in steps] for name in ("step", claim))
+    for (name, words), colour, marker in zip(
+        lines.items(), COLOURS, "os", strict=False
+    ):
+        y = [getattr(m, name) for m in steps]
         # The slope of the last steps, where constant costs no longer hide it.
         slope = np.polyfit(np.log(x[-3:]), np.log(y[-3:]), 1)[0]
-        label = f"{name} (slope {slope:.2f})"
+        label = f"{words} (slope {slope:.2f})"
         axis.plot(x, y, color=colour, marker=marker, label=label)
+    y = [y[-1] * c / claimed[-1] for c in claimed]
+    axis.plot(x, y, color="black", linestyle="--", label="the paper's claim")
     axis.set_xticks(x, [f"{v:,}" for v in x])
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter("{x:g}")
     axis.minorticks_off()
-
-
-def _claim(axis: Any, x: list[int], claim: list[float], last: float) -> None:
-    """The claimed growth, drawn through the last measured step."""
-    y = [last * c / claim[-1] for c in claim]
-    axis.plot(x, y, color="black", linestyle="--", label="the paper's claim")
+    axis.legend(frameon=False)
+    axis.grid(alpha=0.3, which="both")

@@ -1,18 +1,24 @@
-"""One page that shows the tables and figures of a folder."""
+"""The folder an experiment leaves behind: tables, figures and a page of both.
+
+tables/      Markdown, LaTeX and CSV
+figures/     PNG and SVG
+index.html   all of it on one page
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import quote
+from typing import TYPE_CHECKING, NamedTuple
 
 from manyview.files.atomic import write_text
-from manyview.present.style import page
-from manyview.present.table import BEST, SECOND, Cell, Table
+from manyview.present.page import fill_template
+from manyview.present.plot import save
+from manyview.present.table import Table
 
-MANY_COLUMNS = 8
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Section(NamedTuple):
@@ -24,75 +30,48 @@ class Section(NamedTuple):
     figures: Mapping[str, str]
 
 
-def write_page(path: Path, title: str, intro: str, sections: Sequence[Section]) -> None:
-    """The sections with their tables written in and the figures beside the page."""
-    body = [f'<p class="lead">{escape(intro)}</p>']
-    if len(sections) > 1:
-        body.append(_contents(sections))
-    body += [_section(i, section) for i, section in enumerate(sections)]
-    write_text(path, page(title, "\n".join(body)))
+@dataclass
+class IndexPage:
+    """A folder that fills section by section; its page is always up to date.
 
+    Attributes
+    ----------
+    folder : path
+    title : str
+        Heading of the page.
+    intro : str
+        What was run: data, orders, seeds.
+    """
 
-def _contents(sections: Sequence[Section]) -> str:
-    links = "".join(
-        f'<li><a href="#part{i}">{escape(s.title)}</a></li>'
-        for i, s in enumerate(sections)
-    )
-    return f'<nav aria-label="On this page"><ul class="legend">{links}</ul></nav>'
+    folder: Path
+    title: str
+    intro: str
+    sections: list[Section] = field(default_factory=list)
 
+    def add(
+        self,
+        title: str,
+        lead: str,
+        tables: Sequence[Table] = (),
+        figures: Mapping[str, Figure] | None = None,
+    ) -> list[Path]:
+        """Write tables and figures and show them on the page; the figures' files."""
+        for table in tables:
+            table.write(self.folder / "tables")
+        written, shown = [], {}
+        for name, figure in (figures or {}).items():
+            stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+            written += save(figure, self.folder / "figures" / stem)
+            shown[stem] = figure.get_suptitle()
+        self.sections.append(Section(title, lead, tuple(tables), shown))
+        write_text(self.path, self.render())
+        return written
 
-def _section(number: int, section: Section) -> str:
-    parts = [_figure(stem, title) for stem, title in section.figures.items()]
-    parts += [_table(t) for t in section.tables]
-    empty = '<p class="note">Nothing to show: no run of this part has finished.</p>'
-    shown = "\n".join(parts) or empty
-    return (
-        f'<section id="part{number}"><h2>{escape(section.title)}</h2>\n'
-        f'<p class="lead">{escape(section.lead)}</p>\n'
-        f"{shown}\n</section>"
-    )
+    def render(self) -> str:
+        """The sections with their tables written in; figures lie beside the page."""
+        return fill_template("experiments/index.html", title=self.title, page=self)
 
-
-def _table(table: Table) -> str:
-    head = "".join(
-        f'<th scope="col"{_side(j)}><button type="button" class="sort">'
-        f"{escape(c)}</button></th>"
-        for j, c in enumerate(table.columns)
-    )
-    rows = "\n".join(f"<tr>{_row(row)}</tr>" for row in table.rows)
-    notes = "".join(f'<p class="note">{escape(n)}</p>' for n in table.notes)
-    links = ", ".join(
-        f'<a href="tables/{quote(table.name)}.{ending}">{kind}</a>'
-        for ending, kind in (("md", "Markdown"), ("tex", "LaTeX"), ("csv", "CSV"))
-    )
-    # Outside the table, or it would scroll away with the columns.
-    name = f"caption-{quote(table.name)}"
-    dense = ' class="dense"' if len(table.columns) > MANY_COLUMNS else ""
-    return (
-        f'<p class="caption" id="{name}">{escape(table.caption)}</p>\n'
-        f'<div class="wide" tabindex="0"><table{dense} aria-labelledby="{name}">\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>"
-        f'</table></div>\n{notes}<p class="note">This table as {links}.</p>'
-    )
-
-
-def _row(cells: Iterable[Cell]) -> str:
-    return "".join(f"<td{_side(j)}>{_cell(c)}</td>" for j, c in enumerate(cells))
-
-
-def _side(column: int) -> str:
-    return ' class="number"' if column else ""
-
-
-def _cell(cell: Cell) -> str:
-    form = {BEST: "<strong>{}</strong>", SECOND: "<u>{}</u>", None: "{}"}[cell.mark]
-    return form.format(escape(cell.text))
-
-
-def _figure(stem: str, title: str) -> str:
-    link = f"figures/{quote(stem)}"
-    return (
-        f'<figure><a href="{link}.png"><img src="{link}.png" alt="{escape(title)}"></a>'
-        f'<figcaption class="note">This figure as <a href="{link}.png">PNG</a>, '
-        f'<a href="{link}.svg">SVG</a>.</figcaption></figure>'
-    )
+    @property
+    def path(self) -> Path:
+        """The page's file."""
+        return self.folder / "index.html"

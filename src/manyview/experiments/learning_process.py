@@ -15,19 +15,19 @@ import numpy as np
 from manyview.experiments.compare import IN_WORDS
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.execute import trace_of
 from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.results_file import Results
 from manyview.files.atomic import atomic_file
 from manyview.metrics import accuracy
-from manyview.present.figures import new_figure
-from manyview.present.plot import COLOURS, MARKERS, flatten
+from manyview.present.plot import COLOURS, MARKERS, flatten, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ROWS = 1000
-SHOWN_ROUNDS = (1, 2, 4, 7)
+MOST_ROWS = 1000  # t-SNE lays out so many in seconds a panel
+SHOWN_ROUNDS = (1, 2, 4, 7)  # most changes in the first; the last is always shown
 
 
 def runs(
@@ -62,7 +62,7 @@ def figures(
     sets = {d.name: d for d in data}
     out = {}
     for r in records:
-        path = results.folder / "arrays" / f"{r['key']}.npz"
+        path = trace_of(r, results)
         if r["status"] != "ok" or not path.exists():
             continue
         labels = sets[r["data"]].load().labels
@@ -76,10 +76,9 @@ def _draw(record: Record, trace: Any, classes: Any) -> Figure:
     """Rows of panels are rounds, columns B_v and Y_v of every view and B_bar."""
     n_rounds = max(int(n.split("_")[0][5:]) for n in trace.files if "_" in n)
     rounds = [t for t in SHOWN_ROUNDS if t < n_rounds] + [n_rounds]
-    names = [n.split("_", 1)[1] for n in trace.files if n.startswith("round1_")]
-    views = sorted(int(n[1:]) for n in names if n[0] == "B" and n[1:].isdigit())
-    columns = [f"{k}{v}" for v in views for k in "BY" if f"{k}{v}" in names]
-    columns.append("B_bar")
+    names = {n.removeprefix("round1_") for n in trace.files}
+    pairs = (f"{k}{v}" for v in range(len(names)) for k in "BY")
+    columns = [*(p for p in pairs if p in names), "B_bar"]
     title = (
         f"{record['data']}, {IN_WORDS[record['order']]}, seed {record['seed']}, "
         f"{record['method']}: {len(trace['rows'])} rows by t-SNE through the rounds"

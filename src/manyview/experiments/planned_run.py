@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 from manyview import __version__
 from manyview.experiments.data_set import DataSet
@@ -19,19 +19,9 @@ Record = dict[str, Any]
 class Run:
     """A method with a setting on a data set in a row order with a seed.
 
-    Attributes
-    ----------
-    data : DataSet
-    order : {"file", "sorted", "shuffled"}
-    method : str
-        Name that `estimators.build` knows.
-    setting : dict
-        Parameters that differ from the method's default.
-    seed : int
-    extras : dict
-        What else the process shall do: ``fit`` parameters (``groups``),
-        ``trace`` (number of rows to follow) or ``share`` (features are shared
-        with the other runs of the process).
+    `method` is a name that `estimators.build` knows, and `setting` the parameters
+    that differ from its default. `extras` say what else the process shall do:
+    ``trace`` so many rows, or ``share`` the set-up with the other runs.
     """
 
     data: DataSet
@@ -45,36 +35,32 @@ class Run:
     def key(self) -> str:
         """Equal for equal work on equal rows by the same version."""
         what = [self.method, self.setting, _checksum_of(self.data), self.order]
-        content = [*what, self.seed, self.extras, __version__]
-        text = json.dumps(content, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
+        return _digest(_sorted([*what, self.seed, self.extras, __version__]))
+
+    def to_json(self) -> Record:
+        """What the process is told."""
+        return asdict(self) | {"key": self.key}
 
     def describe(self) -> Record:
         """The fields of a record that say what was run."""
-        return {
-            "key": self.key,
-            "data": self.data.name,
-            "checksum": _checksum_of(self.data),
-            "order": self.order,
-            "method": self.method,
-            "setting": self.setting,
-            "seed": self.seed,
-            "extras": self.extras,
-            "version": __version__,
-        }
+        data = {"data": self.data.name, "checksum": _checksum_of(self.data)}
+        return self.to_json() | data | {"version": __version__}
 
 
-_checksums: dict[DataSet, str] = {}
-
-
+@cache
 def _checksum_of(data: DataSet) -> str:
-    if data not in _checksums:
-        _checksums[data] = data.checksum()
-    return _checksums[data]
+    return data.checksum()
 
 
-@dataclass(frozen=True)
-class Task:
+def _sorted(content: list[Any]) -> str:
+    return json.dumps(content, sort_keys=True)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+class Task(NamedTuple):
     """Runs that share one process, because they share data, order and method."""
 
     runs: tuple[Run, ...]
@@ -82,29 +68,14 @@ class Task:
     @property
     def key(self) -> str:
         """Of the whole task."""
-        joined = "".join(r.key for r in self.runs)
-        return hashlib.sha256(joined.encode()).hexdigest()[:20]
-
-    def to_json(self) -> Record:
-        """What the process is told."""
-        first = self.runs[0]
-        return {
-            "data": first.data.to_json(),
-            "order": first.order,
-            "method": first.method,
-            "runs": [
-                {"setting": r.setting, "seed": r.seed, "extras": r.extras, "key": r.key}
-                for r in self.runs
-            ],
-        }
+        return _digest("".join(r.key for r in self.runs))
 
 
 def group(runs: Iterable[Run]) -> list[Task]:
-    """Seeds of one setting together; runs that share features all together."""
-    groups: dict[str, list[Run]] = {}
+    """Seeds of one setting together; runs that share their set-up all together."""
+    groups: dict[str, dict[str, Run]] = {}
     for r in runs:
-        shared = r.extras.get("share")
-        own = r.seed if shared else r.setting
-        what = [r.data.to_json(), r.order, r.method, r.extras, own]
-        groups.setdefault(json.dumps(what, sort_keys=True), []).append(r)
-    return [Task(tuple({r.key: r for r in g}.values())) for g in groups.values()]
+        own = r.seed if r.extras.get("share") else r.setting
+        what = [asdict(r.data), r.order, r.method, r.extras, own]
+        groups.setdefault(_sorted(what), {})[r.key] = r
+    return [Task(tuple(g.values())) for g in groups.values()]

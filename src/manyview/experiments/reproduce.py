@@ -23,7 +23,7 @@ from manyview.experiments import (
 )
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.execute import Limits, execute
-from manyview.experiments.report import Report
+from manyview.experiments.index_page import IndexPage
 from manyview.experiments.results_file import Results
 from manyview.present.table import Table
 
@@ -64,7 +64,7 @@ def reproduce(
     """
     limits, results = limits or Limits(), Results(folder)
     names = ", ".join(d.name for d in data)
-    report = Report(
+    index = IndexPage(
         Path(folder),
         "S²MVTC and the compared methods",
         f"Data: {names}. {n_seeds} seeds per run, one per cell of a surface. Time and "
@@ -74,7 +74,7 @@ def reproduce(
     def add(
         title: str, tables: Sequence[Table], figures: Figures | None = None
     ) -> None:
-        report.add(title, WORDS[title], tables, figures)
+        index.add(title, WORDS[title], tables, figures)
 
     add("Data", data_table.tables(data))
     runs = compare.runs(data, methods=methods, orders=orders, n_seeds=n_seeds)
@@ -87,7 +87,7 @@ def reproduce(
     add("Learning process", [], learning_process.figures(records, results, data))
     if scale:
         add("Cost", *_cost(results, limits))
-    return report.page
+    return index.path
 
 
 def _cost(results: Results, limits: Limits) -> tuple[list[Table], Figures]:

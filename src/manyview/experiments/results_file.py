@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from manyview.errors import FileError
 from manyview.experiments.planned_run import Record, Run, Task
@@ -21,13 +23,7 @@ FILE = "results.jsonl"
 
 
 class Results:
-    """The results in a folder, shared by any number of processes.
-
-    Parameters
-    ----------
-    folder : path
-        Made if it is not there.
-    """
+    """The results in a folder (made if need be), shared by any number of processes."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -44,8 +40,8 @@ class Results:
         """Add one record, whole or not at all."""
         line = json.dumps(record, sort_keys=True, allow_nan=False) + "\n"
         with (
-            _locked(self.folder / f".{FILE}.lock"),
             _in_words(self.path),
+            FileLock(self.folder / f".{FILE}.lock"),
             self.path.open("ab+", buffering=0) as file,
         ):
             _cut_torn_tail(file)
@@ -55,12 +51,8 @@ class Results:
         """The latest record of every key; damaged lines are left out."""
         if not self.path.exists():
             return {}
-        records: dict[str, Record] = {}
-        for line in self.path.read_bytes().split(b"\n"):
-            record = _parse(line)
-            if record is not None:
-                records[record["key"]] = record
-        return records
+        lines = self.path.read_bytes().split(b"\n")
+        return {r["key"]: r for r in map(_parse, lines) if r is not None}
 
     def of(self, runs: list[Run]) -> list[Record]:
         """The records of these runs, as far as there are any, in their order."""
@@ -70,14 +62,18 @@ class Results:
     @contextmanager
     def claim(self, task: Task) -> Iterator[bool]:
         """False while another process works on the same task."""
-        locks = self.folder / ".claims"
-        with _in_words(locks):
-            locks.mkdir(exist_ok=True)
-        path = locks / task.key
-        with _locked(path, wait=False) as mine:
-            yield mine
-            if mine:
+        path = self.folder / ".claims" / task.key
+        lock = FileLock(path, timeout=0)
+        with _in_words(path.parent):
+            path.parent.mkdir(exist_ok=True)
+            with suppress(Timeout):
+                lock.acquire()
+        try:
+            yield lock.is_locked
+        finally:
+            if lock.is_locked:
                 path.unlink(missing_ok=True)
+                lock.release()
 
 
 def _parse(line: bytes) -> Record | None:
@@ -90,14 +86,10 @@ def _parse(line: bytes) -> Record | None:
 
 def _cut_torn_tail(file: FileIO) -> None:
     """Drop what follows the last line end: a writer died in the middle of it."""
-    size = file.seek(0, os.SEEK_END)
-    if size == 0:
-        return
-    file.seek(size - 1)
-    if file.read(1) == b"\n":
-        return
-    file.seek(0)
-    file.truncate(file.readall().rfind(b"\n") + 1)
+    file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
+    if file.read(1) not in (b"", b"\n"):
+        file.seek(0)
+        file.truncate(file.readall().rfind(b"\n") + 1)
 
 
 def _write(file: FileIO, line: bytes) -> None:
@@ -121,24 +113,3 @@ def _in_words(path: Path) -> Iterator[None]:
             f"{path} could not be written: {error.strerror}. Make room, or name a "
             "folder you may write to; finished runs are kept."
         ) from error
-
-
-@contextmanager
-def _locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold an advisory lock; without `wait`, say whether it could be had."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system: one process per folder
-        yield True
-        return
-    with _in_words(path):
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
-    finally:
-        os.close(file)

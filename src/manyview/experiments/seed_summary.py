@@ -1,22 +1,17 @@
-"""Records of several seeds together: mean, spread, agreement, ranks."""
+"""Records of several seeds together: mean and spread, as cells of a table."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
-from scipy.stats import rankdata
-
-from manyview.experiments.execute import labels_of
 from manyview.experiments.planned_run import Record
-from manyview.experiments.results_file import Results
-from manyview.metrics import ari
 from manyview.present.table import Cell, mark_best
+
+Item = TypeVar("Item")
 
 SCORES = ("ACC", "NMI", "Purity", "F-score", "Precision", "Recall", "ARI")
 COSTS = ("wall_s", "cpu_s", "peak_bytes", "start_bytes")
@@ -76,9 +71,7 @@ def summarise(records: Iterable[Record]) -> list[Summary]:
     ]
 
 
-def by[Item](
-    items: Iterable[Item], key: Callable[[Item], Any]
-) -> dict[Any, list[Item]]:
+def by(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item]]:
     """Grouped, in order of first appearance."""
     groups: dict[Any, list[Item]] = {}
     for item in items:
@@ -93,35 +86,15 @@ def cells(found: Sequence[Summary | None], score: str) -> list[Cell]:
     return [Cell(*cell) for cell in zip(texts, marks, strict=True)]
 
 
+def figure_cells(
+    values: Sequence[float | None], form: str = ".3f", *, lowest: bool = False
+) -> list[Cell]:
+    """A column of figures; the best and second best stand out."""
+    texts = ("–" if x is None else f"{x:{form}}" for x in values)
+    marks = mark_best(values, lowest=lowest)
+    return [Cell(*cell) for cell in zip(texts, marks, strict=True)]
+
+
 def most_seeds(group: Iterable[Summary]) -> int:
     """The number of seeds that a caption names."""
     return max(len(s.records) for s in group)
-
-
-def agreement(summary: Summary, results: Results) -> float | None:
-    """Mean ARI between the labels of all pairs of seeds."""
-    paths = [labels_of(r, results) for r in summary.ok]
-    labels = [np.load(p, allow_pickle=False) for p in paths if p.exists()]
-    return mean_known(ari(a, b) for a, b in combinations(labels, 2))
-
-
-def average_ranks(
-    summaries: Sequence[Summary], score: str
-) -> dict[str, tuple[float, int]]:
-    """Mean rank of every method over data sets (1 is best), and their number.
-
-    A method that failed on a data set takes the last place there.
-    """
-    ranks: dict[str, list[float]] = {}
-    for group in by(summaries, lambda s: s.data).values():
-        found = [s.mean(score) for s in group]
-        places = rankdata([np.inf if f is None else -f for f in found])
-        for s, place in zip(group, places, strict=True):
-            ranks.setdefault(s.method, []).append(float(place))
-    return {m: (mean(r), len(r)) for m, r in ranks.items()}
-
-
-def mean_known(values: Iterable[float | None]) -> float | None:
-    """Mean of the values there are."""
-    known = [v for v in values if v is not None]
-    return mean(known) if known else None

@@ -1,37 +1,30 @@
 """How the scores move with the settings: the two surfaces of the paper's Figure 3.
 
-Cells of one surface share the drawn rows, the anchors, the features and their
-Grams; those that differ in beta or n_low alone share the factors and the start as
-well. The rounds and the clustering are every cell's own.
+Cells of one number of anchors share the drawn rows, the anchors, the features and
+their Grams; the rounds and the clustering are every cell's own.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import joblib  # type: ignore[import-untyped]
 import numpy as np
 
-from manyview.engine.contract import Engine
 from manyview.experiments.compare import IN_WORDS
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED
 from manyview.experiments.planned_run import Record, Run
-from manyview.present.figures import new_figure
+from manyview.present.plot import new_figure
 from manyview.present.table import Table
-from manyview.s2mvtc import S2MVTC
-from manyview.stages.anchors import width_step
-from manyview.stages.kernels import gram_step
-from manyview.stages.sampling import sketch_step
-from manyview.stages.scaling import survey_step
-from manyview.stages.set_up import Setup, enter
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from manyview.sequence_s2mvtc import Prepared, SequenceS2MVTC
+
+# The grids of the paper's Figure 3.
 POWERS = tuple(10.0**p for p in range(-4, 3))
 SURFACES: dict[str, dict[str, tuple[Any, ...]]] = {
     "lam-beta": {"lam": POWERS, "beta": POWERS},
@@ -43,10 +36,6 @@ SURFACES: dict[str, dict[str, tuple[Any, ...]]] = {
 # Which setting goes down, which across; records do not keep their order.
 AXES = ("lam", "beta", "n_anchors", "n_low")
 SHOWN = ("ACC", "NMI")
-# Passes before the rounds that see neither lam, beta nor n_low.
-SET_UP = {s.__name__ for s in (survey_step, sketch_step, width_step, gram_step)}
-# Settings that only the rounds see.
-OF_THE_ROUNDS = {"beta", "n_low"}
 
 
 def runs(
@@ -69,67 +58,19 @@ def runs(
     return out
 
 
-def fit_shared(model: S2MVTC, views: Views, shared: dict[str, Any]) -> Any:
-    """Labels of a fit whose set-up passes are remembered in `shared`."""
-    sharing = _SharedFit(**model.get_params(deep=False))
-    sharing.shared = shared
-    return sharing.fit(views).labels_
+def fit_shared(
+    model: SequenceS2MVTC, views: Views, shared: dict[Any, Prepared]
+) -> None:
+    """Fit with the set-up that another cell has left in `shared`, or leave one there.
 
-
-class _SharedFit(S2MVTC):
-    """The same fit on an engine that outlives it."""
-
-    shared: dict[str, Any]
-
-    def _fit_engine(self, engine: Engine, *how: Any) -> Self:
-        lasting = self.shared.setdefault("engine", _RememberingEngine(engine))
-        return super()._fit_engine(lasting, *how)
-
-    def _set_up(self, engine: Engine, *given: Any) -> Setup:
-        """That of the cell before, entered again, where nothing in it differs."""
-        settings = self.get_params(deep=False).items()
-        content = joblib.hash({k: v for k, v in settings if k not in OF_THE_ROUNDS})
-        last: tuple[str, Setup] | None = self.shared.get("setup")
-        if last is not None and last[0] == content:
-            enter(engine, last[1].spectrum, last[1].start)
-            return last[1]
-        setup = super()._set_up(engine, *given)
-        self.shared["setup"] = content, setup
-        return setup
-
-
-class _RememberingEngine:
-    """Does not run a set-up pass again that had the same input the last time.
-
-    Its sums and the features it left with the rows are still there: the published
-    setting keeps them whole, whatever lam.
+    The cells of one `shared` have the same views and differ in `AXES` and seed alone;
+    one set-up at a time is kept.
     """
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.last: dict[str, tuple[str, Any]] = {}
-        self.widths: Any = None
-
-    def run(self, step: Any, small: Any = None, **options: Any) -> Any:
-        name = step.__name__
-        if name not in SET_UP:
-            return self.engine.run(step, small, **options)
-        content = joblib.hash(small)
-        if name not in self.last or self.last[name][0] != content:
-            self._lay_out_distances(name, small)
-            self.last[name] = content, self.engine.run(step, small, **options)
-        return copy.deepcopy(self.last[name][1])
-
-    def _lay_out_distances(self, name: str, small: Any) -> None:
-        """The Gram pass puts features in their place: before another, measure again."""
-        if name == width_step.__name__:
-            self.widths = small
-            self.last.pop(gram_step.__name__, None)
-        elif name in self.last and name == gram_step.__name__ and self.widths:
-            self.engine.run(width_step, self.widths)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.engine, name)
+    what = model.n_anchors, model.random_state
+    if what not in shared:
+        shared.clear()
+        shared[what] = model.prepare(views)
+    model.fit_prepared(shared[what])
 
 
 def tables(records: Iterable[Record]) -> list[Table]:

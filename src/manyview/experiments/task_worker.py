@@ -19,11 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from manyview.datasets import find_anchors
+from manyview.engine.resources import limit_address_space
 from manyview.errors import InputError
 from manyview.experiments import estimators
 from manyview.experiments.data_set import DataSet, row_order
+from manyview.experiments.learning_process import save_trace
 from manyview.experiments.measuring import measured
 from manyview.experiments.planned_run import Record
+from manyview.experiments.sensitivity import fit_shared
 from manyview.files.atomic import atomic_file
 from manyview.metrics import clustering_scores
 from manyview.views.views import Views
@@ -48,43 +52,41 @@ def _end_with_parent() -> None:
 def work(task: Record) -> Iterator[Record]:
     """Messages of a task: data first, then every run."""
     if task["memory_limit"]:
-        from manyview.engine.resources import limit_address_space
-
         limit_address_space(task["memory_limit"])
+    runs, shared = task["runs"], dict[Any, Any]()
     try:
-        data = DataSet.from_json(task["data"])
-        views = data.load()
+        views = DataSet.from_json(runs[0]["data"]).load()
     except Exception as error:
         facts = _failure(error)
-        for run in task["runs"]:
-            yield {"event": "end", "key": run["key"], **facts}
+        yield from ({"event": "end", "key": run["key"], **facts} for run in runs)
         return
-    shared: dict[Any, Any] = {}
-    for run in task["runs"]:
+    for run in runs:
         yield {"event": "start", "key": run["key"]}
-        yield {"event": "end", "key": run["key"]} | _one(task, run, views, shared)
+        yield {"event": "end", "key": run["key"], **_one(run, views, shared)}
 
 
-def _one(task: Record, run: Record, views: Views, shared: dict[Any, Any]) -> Record:
+def _one(run: Record, views: Views, shared: dict[Any, Any]) -> Record:
     """One run; whatever goes wrong becomes part of the result."""
     try:
-        rows = row_order(task["order"], views.labels, len(views), run["seed"])
-        ordered = views if task["order"] == "file" else views[rows]
+        rows = row_order(run["order"], views.labels, len(views), run["seed"])
+        ordered = views if run["order"] == "file" else views[rows]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            labels, facts = _fit(task, run, ordered, rows, shared)
+            labels, facts = _fit(run, ordered, rows, shared)
         back = np.empty(len(rows), dtype=np.int32)
         back[rows] = labels
-        if run.get("labels_to"):
-            _save(Path(run["labels_to"]), back)
-        facts |= {
+        path = Path(run["labels_to"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as part, part.open("wb") as file:
+            np.save(file, back)
+        if views.labels is not None:
+            facts["scores"] = clustering_scores(views.labels, back)
+        return facts | {
+            "status": "ok",
             "rows": len(views),
             "n_features": list(views.n_features),
             "warnings": sorted({str(w.message) for w in caught})[:5],
         }
-        if views.labels is not None:
-            facts["scores"] = clustering_scores(views.labels, back)
-        return {"status": "ok", **facts}
     except Exception as error:
         return _failure(error)
 
@@ -96,51 +98,43 @@ def _failure(error: Exception) -> Record:
 
 
 def _fit(
-    task: Record, run: Record, views: Views, rows: Any, shared: dict[Any, Any]
+    run: Record, views: Views, rows: Any, shared: dict[Any, Any]
 ) -> tuple[Any, Record]:
     """Labels of the rows as they stand, and what it took."""
-    if task["method"] == estimators.ORACLE:
+    if run["method"] == estimators.ORACLE:
         return _oracle(views, run["seed"])
-    model, facts = _model(task, run, views)
+    model, facts = _model(run, views)
     if run["extras"].get("share"):
-        from manyview.experiments.sensitivity import fit_shared
-
-        labels, took = measured(lambda: fit_shared(model, views, shared))
-        return labels, facts | took
-    params = _fit_params(run["extras"], len(views))
-    _, took = measured(lambda: model.fit(views, **params))
-    if "trace" in params and run.get("trace_to"):
-        from manyview.experiments.learning_process import save_trace
-
-        save_trace(Path(run["trace_to"]), model, params["trace"], rows)
-    facts |= {n: getattr(model, n) for n in ("n_iter_",) if hasattr(model, n)}
+        _, took = measured(lambda: fit_shared(model, views, shared))
+    elif "trace" in run["extras"]:
+        n_traced, rng = (
+            min(run["extras"]["trace"], len(views)),
+            np.random.default_rng(0),
+        )
+        traced = np.sort(rng.choice(len(views), n_traced, replace=False))
+        _, took = measured(lambda: model.fit(views, trace=traced))
+        save_trace(Path(run["trace_to"]), model, traced, rows)
+    else:
+        _, took = measured(lambda: model.fit(views))
+    if hasattr(model, "n_iter_"):
+        facts["n_iter_"] = model.n_iter_
     return model.labels_, facts | took
 
 
-def _model(task: Record, run: Record, views: Views) -> tuple[Any, Record]:
+def _model(run: Record, views: Views) -> tuple[Any, Record]:
     """The estimator; in the published setting with the authors' anchors, if any."""
-    method, name = task["method"], task["data"]["name"]
-    n_clusters = run["setting"].get("n_clusters") or len(np.unique(views.labels))
-    setting = {k: v for k, v in run["setting"].items() if k != "n_clusters"}
+    method, data = run["method"], run["data"]
+    setting = dict(run["setting"])
+    n_clusters = setting.pop("n_clusters", None) or len(np.unique(views.labels))
     facts: Record = {"n_clusters": int(n_clusters)}
-    model = estimators.build(method, setting, n_clusters, run["seed"], name)
+    model = estimators.build(method, setting, n_clusters, run["seed"], data["name"])
     wants_drawn = {"anchors", "n_anchors"} & setting.keys()
     if method == estimators.PUBLISHED and not wants_drawn:
-        from manyview.datasets import find_anchors
-
-        beside = find_anchors(task["data"]["source"])
+        beside = find_anchors(data["source"])
         if beside is not None:
             model.set_params(anchors=beside[0])
             facts["anchors"] = beside[1].name
     return model, facts
-
-
-def _fit_params(extras: Record, n_samples: int) -> Record:
-    if "trace" not in extras:
-        return {}
-    n_traced = min(int(extras["trace"]), n_samples)
-    rows = np.random.default_rng(0).choice(n_samples, n_traced, replace=False)
-    return {"trace": np.sort(rows)}
 
 
 def _oracle(views: Views, seed: int) -> tuple[Any, Record]:
@@ -151,25 +145,13 @@ def _oracle(views: Views, seed: int) -> tuple[Any, Record]:
             "labels, or leave the oracle out."
         )
     n_clusters = len(np.unique(views.labels))
-
-    def all_views() -> list[Any]:
-        single = (Views([a]) for a in views.arrays)
-        make = estimators.build
-        return [
-            make(estimators.REFERENCE, {}, n_clusters, seed, "").fit_predict(x)
-            for x in single
-        ]
-
-    found, took = measured(all_views)
+    model = estimators.build(estimators.REFERENCE, {}, n_clusters, seed, "")
+    found, took = measured(
+        lambda: [model.fit_predict(Views([a])) for a in views.arrays]
+    )
     scores = [clustering_scores(views.labels, f)["ACC"] for f in found]
     best = int(np.argmax(scores))
     return found[best], {"best_view": views.names[best], **took}
-
-
-def _save(path: Path, labels: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as part, part.open("wb") as file:
-        np.save(file, labels)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from manyview.errors import FileError
 
 
@@ -60,9 +62,9 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 def _in_words(target: Path) -> Iterator[None]:
     try:
         yield
+    except FileError:
+        raise
     except OSError as error:
-        if isinstance(error, FileError):
-            raise
         raise FileError(
             f"{target} was not written: {error.strerror or error}. Choose a folder "
             "with enough room that you may write to."
@@ -109,7 +111,7 @@ def _sweep(target: Path) -> None:
     pattern = re.compile(re.escape(_prefix(target)) + r"([0-9]+)\..*")
     for leftover in target.parent.glob(".*"):
         match = pattern.fullmatch(leftover.name)
-        if match is None or _is_alive(int(match[1])):
+        if match is None or psutil.pid_exists(int(match[1])):
             continue
         old = leftover / target.name
         if old.exists() and not target.exists():
@@ -118,15 +120,3 @@ def _sweep(target: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name == "nt":  # signal 0 means Ctrl-C there
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

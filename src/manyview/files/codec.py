@@ -2,14 +2,13 @@
 
 A value is None, a bool, a number, a string, or one JSON object with a single
 key that says what it is: ``{"array": 3}``, ``{"tuple": […]}``,
-``{"record": ["Kernel", {…}]}``. Records are the named tuples of the fixed table
-below: no file can name another class.
+``{"record": ["kernel", {…}]}``. Records are those of the fixed table in
+`manyview.files.schema`: no file can name another class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,31 +17,14 @@ from array_api_compat import is_array_api_obj
 
 from manyview.arrays.ops import to_host
 from manyview.errors import FileError, InputTypeError
+from manyview.files.schema import RECORDS, record_name
 
 Matrix = np.ndarray[Any, Any]
 
-# Which named tuples a fitted model may hold, and where they live.
-RECORDS = {
-    "Centres": "kmeans.passes",
-    "Choice": "selection",
-    "FeatureMap": "baselines.parts.rbf_features",
-    "Features": "stages.kernels",
-    "Finished": "stages.rounds",
-    "First": "stages.rounds",
-    "Graph": "stages.anchor_graph",
-    "GraphStart": "stages.rounds",
-    "Kernel": "stages.anchors",
-    "OrderReport": "stages.order_report",
-    "Passes": "s2mvtc",
-    "Piece": "stages.anchor_graph",
-    "Ridge": "stages.ridge",
-    "Round": "stages.rounds",
-    "Scaling": "stages.scaling",
-    "Setup": "stages.set_up",
-    "Spectrum": "stages.anchor_graph",
-    "Start": "stages.rounds",
-}
+# Kinds of numbers and text that a npy file holds without pickling anything.
 KINDS = "fiubU"
+_BROKEN = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+# All of NumPy's own; none is looked up by another name.
 GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
 
 
@@ -68,11 +50,12 @@ class Encoder:
             return {"dtype": np.dtype(value).str}
         if isinstance(value, np.dtype):
             return {"dtype": value.str}
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return {"record": self._record(value, name)}
-        if isinstance(value, (tuple, list)):
-            kind = "tuple" if isinstance(value, tuple) else "list"
-            return {kind: [self.encode(v, name) for v in value]}
+        if (record := record_name(value)) is not None:
+            fields = RECORDS[record].fields.items()
+            coded = {f: self.encode(getattr(value, own), name) for f, own in fields}
+            return {"record": [record, coded]}
+        if type(value) in (tuple, list):
+            return {type(value).__name__: [self.encode(v, name) for v in value]}
         if isinstance(value, dict) and all(isinstance(k, str) for k in value):
             return {"dict": {k: self.encode(v, name) for k, v in value.items()}}
         if isinstance(value, np.random.Generator):
@@ -99,14 +82,6 @@ class Encoder:
         parts = [self.encode(a, name) for a in (rows.data, rows.indices, rows.indptr)]
         return [*parts, list(map(int, rows.shape))]
 
-    def _record(self, value: Any, name: str) -> list[Any]:
-        kind = type(value)
-        home = f"manyview.{RECORDS.get(kind.__name__, '')}"
-        if kind.__module__ != home:
-            raise _unsaveable(name, value)
-        fields = {f: self.encode(getattr(value, f), name) for f in kind._fields}
-        return [kind.__name__, fields]
-
 
 def _is_names(value: Any) -> bool:
     """An array of str objects, scikit-learn's ``feature_names_in_``."""
@@ -116,8 +91,8 @@ def _is_names(value: Any) -> bool:
 
 
 def _unsaveable(name: str, value: Any) -> InputTypeError:
-    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else "a"
-    seen = kind if kind != "a" else f"a {type(value).__name__}"
+    is_array = isinstance(value, np.ndarray)
+    seen = f"an array of {value.dtype}" if is_array else f"a {type(value).__name__}"
     return InputTypeError(
         f"The model cannot be saved: {name} holds {seen}, and model files hold "
         "numbers, text and plain arrays only. Set it to a plain value first."
@@ -135,7 +110,7 @@ def decode(value: Any, arrays: Sequence[Matrix]) -> Any:
         raise _strange(f"a value of kind {kind!r}")
     try:
         return _DECODERS[kind](content, arrays)
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+    except _BROKEN as error:
         raise _strange(f"a broken value of kind {kind!r}") from error
 
 
@@ -152,10 +127,6 @@ def _pick(number: Any, arrays: Sequence[Matrix]) -> Matrix:
     return arrays[number]
 
 
-def _scalar(number: Any, arrays: Sequence[Matrix]) -> Any:
-    return _pick(number, arrays)[()]
-
-
 def _dtype(text: Any, arrays: Sequence[Matrix]) -> np.dtype[Any]:
     kind = np.dtype(str(text))
     if kind.kind not in KINDS:
@@ -167,8 +138,12 @@ def _record(content: Any, arrays: Sequence[Matrix]) -> Any:
     name, fields = content
     if name not in RECORDS:
         raise _strange(f"a record named {name!r}")
-    kind: Any = getattr(import_module(f"manyview.{RECORDS[name]}"), name)
-    return kind(**{f: decode(v, arrays) for f, v in fields.items()})
+    known = RECORDS[name].fields
+    strange = sorted(set(fields) - set(known))
+    if strange:
+        raise _strange(f"a {name} with a field named {strange[0]!r}")
+    given = {known[f]: decode(v, arrays) for f, v in fields.items()}
+    return RECORDS[name].find_class()(**given)
 
 
 def _csr(content: Any, arrays: Sequence[Matrix]) -> Any:
@@ -197,6 +172,6 @@ _DECODERS: dict[str, Callable[[Any, Sequence[Matrix]], Any]] = {
     "list": lambda c, arrays: [decode(v, arrays) for v in c],
     "names": lambda c, _: np.array([str(name) for name in c], dtype=object),
     "record": _record,
-    "scalar": _scalar,
+    "scalar": lambda c, arrays: _pick(c, arrays)[()],
     "tuple": lambda c, arrays: tuple(decode(v, arrays) for v in c),
 }

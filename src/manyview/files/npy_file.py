@@ -11,10 +11,12 @@ import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
+from array_api_compat import is_torch_array
 
+from manyview.arrays.ops import to_host
 from manyview.errors import FileError
 
 NDArray = np.ndarray[Any, Any]
@@ -43,7 +45,7 @@ class NpyHeader:
         return int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
 
 
-def read_header(file: BinaryIO, where: str, n_bytes: int) -> NpyHeader:
+def read_header(file: IO[bytes], where: str, n_bytes: int) -> NpyHeader:
     """Header of an open npy stream of `n_bytes` bytes in all, checked against it."""
     try:
         version = np.lib.format.read_magic(file)
@@ -74,6 +76,18 @@ def read_header(file: BinaryIO, where: str, n_bytes: int) -> NpyHeader:
     return header
 
 
+def read_array(file: IO[bytes], where: str, n_bytes: int) -> NDArray:
+    """The array of an open npy stream of `n_bytes` bytes in all."""
+    header = read_header(file, where, n_bytes)
+    array = np.empty(header.shape, header.dtype, header.order)
+    if array.nbytes:
+        content = np.frombuffer(file.read(header.n_bytes), np.uint8)
+        if content.size != header.n_bytes:
+            raise FileError(f"{where} is cut short. Fetch or write the file again.")
+        array.reshape(-1, order="A").view(np.uint8)[:] = content
+    return array
+
+
 def map_array(path: Path, *, private: bool = False) -> NDArray:
     """The array of a npy file, memory-mapped.
 
@@ -85,14 +99,8 @@ def map_array(path: Path, *, private: bool = False) -> NDArray:
         if header.n_bytes == 0:
             return np.empty(header.shape, header.dtype)
         if not private:
-            return np.memmap(
-                path,
-                header.dtype,
-                "r",
-                header.offset,
-                header.shape,
-                header.order,
-            )
+            where = (header.offset, header.shape, header.order)
+            return np.memmap(path, header.dtype, "r", *where)
         pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     raw = np.frombuffer(pages, np.uint8)[header.offset :]
     flat: NDArray = raw.view(header.dtype)
@@ -106,9 +114,11 @@ def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype.newbyteorder("=")
 
 
-def write_array(path: Path, array: Any, *, checksum: bool) -> str | None:
+def write_array(path: Path, array: Any, *, checksum: bool = False) -> str | None:
     """Write any sliceable array in C order, block by block; its SHA-256 or None."""
-    dtype = native(np.dtype(array.dtype))
+    # Written, not mapped: a full disk is then an error instead of a bus error.
+    kind = str(array.dtype).removeprefix("torch.")
+    dtype = native(np.dtype(kind if is_torch_array(array) else array.dtype))
     header = {
         "descr": np.lib.format.dtype_to_descr(dtype),
         "fortran_order": False,
@@ -122,12 +132,13 @@ def write_array(path: Path, array: Any, *, checksum: bool) -> str | None:
 
 
 def _blocks(array: Any, dtype: np.dtype[Any]) -> Iterator[NDArray]:
+    """All entries in C order, as many rows at a time as `BLOCK_BYTES` hold."""
     n_rows = int(array.shape[0])
     row_bytes = dtype.itemsize * int(np.prod(array.shape[1:], dtype=object))
     step = max(1, BLOCK_BYTES // max(1, row_bytes))
     for start in range(0, n_rows, step):
-        block = np.asarray(array[slice(start, min(start + step, n_rows))], dtype=dtype)
-        yield np.ascontiguousarray(block).reshape(-1)
+        block = to_host(array[start : min(start + step, n_rows)])
+        yield np.ascontiguousarray(block, dtype=dtype).reshape(-1)
 
 
 def file_checksum(path: Path) -> str:

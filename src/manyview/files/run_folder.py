@@ -26,6 +26,7 @@ import numpy as np
 
 from manyview.errors import FileError, InputError
 from manyview.files.atomic import atomic_folder
+from manyview.files.json_value import json_value
 
 FORMAT = 1
 META = "run.json"
@@ -205,12 +206,12 @@ def _meta(run: Run) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "method": run.method,
-        "settings": plain(run.settings),
-        "data": plain(run.data),
-        "cluster_sizes": plain(np.sort(sizes)[::-1]),
-        "scores": plain(run.scores),
-        "timings": plain(run.timings),
-        **plain(run.extra),
+        "settings": json_value(run.settings),
+        "data": json_value(run.data),
+        "cluster_sizes": json_value(np.sort(sizes)[::-1]),
+        "scores": json_value(run.scores),
+        "timings": json_value(run.timings),
+        **json_value(run.extra),
         "versions": versions(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -220,21 +221,3 @@ def versions() -> dict[str, str]:
     """Versions of Python, this package and what its numbers rest on."""
     found = {name: version(name) for name in _LIBRARIES}
     return {"python": platform.python_version(), **found, "system": platform.platform()}
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON can hold it; long arrays by their shape, the rest by repr."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        return number if np.isfinite(number) else repr(number)
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim != 1:
-        return f"array {value.shape} of {value.dtype}"
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(v) for v in value]
-    return repr(value) if not isinstance(value, os.PathLike) else os.fspath(value)

@@ -6,8 +6,7 @@ title says which data, in which row order, with which seed and setting.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +29,9 @@ COLOURS = (
     "#D55E00", "#C7B700", "#000000", "#882255", "#999999",
 )  # fmt: skip
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-MOST_POINTS = 10_000
-MOST_NAMES = 40
+MOST_POINTS = 10_000  # more hide each other, and t-SNE's time grows with them
+MOST_NAMES = 40  # groups; more names would cover the points
+DPI = 160  # sharp in print at half a page's width, and still a small file
 INSTALL = "pip install 'manyview[plot]'"
 
 
@@ -49,6 +49,39 @@ class Map(NamedTuple):
 def is_available() -> bool:
     """Is matplotlib installed?"""
     return find_spec("matplotlib") is not None
+
+
+def new_figure(width: float, height: float, title: str) -> Figure:
+    """An empty figure with a title that says data, order, seeds and setting."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise DependencyError(
+            f"Figures need matplotlib, which is not installed. Install it: {INSTALL}."
+        ) from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.suptitle(title, fontsize=12, parse_math=False)
+    return figure
+
+
+def save(
+    figure: Figure, stem: Path, endings: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """As PNG for screens and SVG for print, whole or not at all; their paths."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in endings]
+    for path, ending in zip(paths, endings, strict=True):
+        with atomic_file(path) as part:
+            figure.savefig(part, dpi=DPI, format=ending)
+    return paths
+
+
+def choose_rows(n_samples: int, most: int, seed: int = 0) -> Matrix:
+    """All rows, or `most` of them drawn at random, in order."""
+    if n_samples <= most:
+        return np.arange(n_samples)
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.choice(n_samples, most, replace=False))
 
 
 def flatten(embedding: Matrix, *, method: str = "auto", random_state: int = 0) -> Map:
@@ -71,16 +104,13 @@ def flatten(embedding: Matrix, *, method: str = "auto", random_state: int = 0) -
     Examples
     --------
     >>> import numpy as np
-    >>> from manyview.plot import flatten
-    >>> flatten(np.eye(6), method="pca").points.shape
+    >>> from manyview import plot
+    >>> plot.flatten(np.eye(6), method="pca").points.shape
     (6, 2)
     """
     if method not in ("auto", "tsne", "pca"):
         raise InputError(f"method={method!r} is unknown; choose auto, tsne or pca.")
-    rows = np.arange(len(embedding))
-    if len(rows) > MOST_POINTS:
-        rng = np.random.default_rng(random_state)
-        rows = np.sort(rng.choice(len(rows), MOST_POINTS, replace=False))
+    rows = choose_rows(len(embedding), MOST_POINTS, random_state)
     shown = np.asarray(embedding[rows], dtype=np.float64)
     # t-SNE needs three neighbours per unit of perplexity; below that it says nothing.
     if method == "pca" or (method == "auto" and not _can_tsne(len(rows))):
@@ -113,12 +143,7 @@ def _tsne(rows: Matrix, random_state: int) -> Matrix:
     return np.asarray(tsne.fit(rows))
 
 
-def draw_embedding(
-    flat: Map,
-    groupings: Mapping[str, Any],
-    *,
-    title: str,
-) -> Figure:
+def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Figure:
     """The same map once per grouping, side by side.
 
     Parameters
@@ -138,19 +163,18 @@ def draw_embedding(
     Examples
     --------
     >>> import numpy as np
-    >>> from manyview.plot import draw_embedding, flatten
-    >>> flat = flatten(np.eye(6), method="pca")
+    >>> from manyview import plot
+    >>> flat = plot.flatten(np.eye(6), method="pca")
     >>> groups = {"Clusters": [0, 0, 0, 1, 1, 1]}
-    >>> figure = draw_embedding(flat, groups, title="Six rows")
+    >>> figure = plot.draw_embedding(flat, groups, title="Six rows")
     >>> len(figure.axes)
     1
     """
-    figure = _figure(6.0 * len(groupings), 6.6)
+    figure = new_figure(6.0 * len(groupings), 6.6, title)
     axes = figure.subplots(1, len(groupings), squeeze=False)[0]
     for axis, (name, groups) in zip(axes, groupings.items(), strict=True):
         _draw_groups(axis, flat.points, np.asarray(groups)[flat.rows])
         axis.set_title(name, fontsize=12)
-    figure.suptitle(title, fontsize=12)
     figure.supxlabel(_caption(flat, len(next(iter(groupings.values())))), fontsize=9)
     return figure
 
@@ -158,16 +182,6 @@ def draw_embedding(
 def _caption(flat: Map, n_samples: int) -> str:
     part = "" if len(flat.rows) == n_samples else f" drawn from {n_samples:,}"
     return f"{len(flat.rows):,} rows{part}, laid out by {flat.how}; axes have no unit"
-
-
-def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise DependencyError(
-            f"Figures need matplotlib, which is not installed. Install it: {INSTALL}."
-        ) from error
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _draw_groups(axis: Axes, points: Matrix, groups: Matrix) -> None:
@@ -210,10 +224,3 @@ def _write_name(axis: Axes, place: Matrix, name: str) -> None:
         parse_math=False,
         path_effects=[withStroke(linewidth=3, foreground="white")],
     )
-
-
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure at print resolution; the ending (.png, .svg) is the format."""
-    target = Path(path)
-    with atomic_file(target) as part:
-        figure.savefig(part, dpi=150, format=target.suffix.lstrip(".") or None)

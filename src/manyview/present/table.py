@@ -1,4 +1,4 @@
-"""A table and its three forms: Markdown, LaTeX and CSV."""
+"""A table and its forms: Markdown, LaTeX, CSV, HTML and the terminal."""
 
 from __future__ import annotations
 
@@ -8,18 +8,44 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup
 
 from manyview.files.atomic import write_text
+from manyview.present.page import fill_template
+
+if TYPE_CHECKING:
+    from rich.table import Table as TerminalTable
 
 BEST, SECOND = "best", "second"
+LONG = 16  # rows that a screen shows at once; a longer table may scroll by itself
 
 
 class Cell(NamedTuple):
-    """What is written, and whether it stands out (best, second best)."""
+    """What is written, whether it stands out (best, second best), and for HTML
+    what it sorts by and the cluster it leads to.
+    """
 
     text: str
     mark: str | None = None
+    value: float | None = None
+    cluster: int | None = None
+
+
+def number(value: float, form: str = ",.0f", unit: str = "") -> Cell:
+    """A number as text with its unit; sorts by its value."""
+    return Cell(f"{value:{form}}{unit}".replace("-", "−"), value=float(value))
+
+
+def percent(share: float, form: str = "z.1f") -> Cell:
+    """A share of 1 as a percentage."""
+    return number(100 * share, form, " %")
+
+
+def cluster_cell(cluster: int) -> Cell:
+    """A cluster's number, in HTML a button that filters the page."""
+    return Cell(str(cluster), value=float(cluster), cluster=cluster)
 
 
 @dataclass
@@ -35,6 +61,8 @@ class Table:
     rows : list of list of Cell
     notes : list of str
         Lines below the table.
+    align : str
+        "l" or "r" for every column; by default numbers, right, follow one name, left.
     """
 
     name: str
@@ -42,6 +70,11 @@ class Table:
     columns: list[str]
     rows: list[list[Cell]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    align: str = ""
+
+    @property
+    def _sides(self) -> str:
+        return self.align or "l" + "r" * (len(self.columns) - 1)
 
     def add(self, *cells: Cell | str) -> None:
         """One more row."""
@@ -68,7 +101,7 @@ class Table:
         caption = " ".join(map(tex, [self.caption, *self.notes]))
         return (
             "\\begin{table}\n\\centering\n"
-            f"\\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}\n\\toprule\n"
+            f"\\begin{{tabular}}{{{self._sides}}}\n\\toprule\n"
             f"{' & '.join(map(tex, self.columns))} \\\\\n\\midrule\n{body}\n"
             f"\\bottomrule\n\\end{{tabular}}\n\\caption{{{caption}}}\n"
             "\\end{table}\n"
@@ -82,8 +115,42 @@ class Table:
         writer.writerows([c.text for c in row] for row in self.rows)
         return out.getvalue()
 
+    def to_html(self, *, scrolls: bool = False) -> Markup:
+        """A table that page.js sorts; a row belongs to the cluster of its first cell.
+
+        A long one that `scrolls` does so by itself, below its own heading.
+        """
+        scrolls = scrolls and len(self.rows) > LONG
+        return fill_template(
+            "present/table.html", table=self, sides=self._sides, scrolls=scrolls
+        )
+
+    def to_terminal(self) -> TerminalTable:
+        """For a console of rich: best bold, second best underlined."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as TerminalTable
+        from rich.text import Text
+
+        # Text, not str: rich would take brackets in names for its markup.
+        title = Text(self.caption, style="bold") if self.caption else None
+        found = TerminalTable(
+            title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False,
+            padding=0,
+        )  # fmt: skip
+        for i, (name, side) in enumerate(zip(self.columns, self._sides, strict=True)):
+            found.add_column(
+                Text(name),
+                justify="right" if side == "r" else "left",
+                no_wrap=side == "r" or i == 0,
+                overflow="fold",
+            )
+        styles = {BEST: "bold", SECOND: "underline", None: ""}
+        for row in self.rows:
+            found.add_row(*(Text.assemble((c.text, styles[c.mark])) for c in row))
+        return found
+
     def write(self, folder: Path) -> None:
-        """All three forms under the table's name."""
+        """As Markdown, LaTeX and CSV, under the table's name."""
         folder.mkdir(parents=True, exist_ok=True)
         forms = {"md": self.to_markdown, "tex": self.to_latex, "csv": self.to_csv}
         for ending, make in forms.items():

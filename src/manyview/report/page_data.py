@@ -1,4 +1,4 @@
-"""What page.js draws from, as one JSON object."""
+"""What the page's charts are drawn from, as one JSON object."""
 
 from __future__ import annotations
 
@@ -8,47 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.explain import effect_sizes
-from manyview.present.page import (
-    VIEW_POINTS,
-    Layout,
-    choose_rows,
-    lay_out,
-    lay_out_views,
-    side_by_side,
-)
-from manyview.present.plot import COLOURS
+from manyview.present.plot import COLOURS, Map
 from manyview.report.coding import places, shades, whole_numbers
+from manyview.report.maps import Maps
 from manyview.report.subject import Subject
 from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
 
-MOST_FEATURES = 300
-FEATURE_BYTES = 12_000_000
-MOST_CLASSES = 100
-
-
-class Maps:
-    """The maps of a page: the consensus, and the views where they are at hand."""
-
-    def __init__(self, subject: Subject, method: str = "auto") -> None:
-        rows = choose_rows(subject.n_samples)
-        views = subject.views
-        self.of_embedding = subject.embedding is not None
-        self.main: Layout | None = None
-        self.views: list[Layout] = []
-        if subject.embedding is not None:
-            self.main = lay_out(subject.embedding, rows, method=method)
-        elif views is not None:
-            joined = side_by_side(views, rows, subject.n_clusters)
-            flat = lay_out(joined, np.arange(len(rows)), method=method)
-            self.main = flat._replace(rows=rows)
-        if views is not None and self.main is not None:
-            # Places among the shown rows, so that the maps share colours and names.
-            self.few = choose_rows(len(rows), VIEW_POINTS)
-            self.views = lay_out_views(
-                views, rows[self.few], subject.n_clusters, method=method
-            )
+MOST_FEATURES = 300  # a longer menu is past reading
+FEATURE_BYTES = 12_000_000  # with plotly's script a page of about 20 MB
+MOST_CLASSES = 100  # lines of the map of classes that a screen can still show
 
 
 def page_data(subject: Subject, maps: Maps) -> dict[str, Any]:
@@ -66,10 +36,8 @@ def page_data(subject: Subject, maps: Maps) -> dict[str, Any]:
     }
 
 
-def _map(subject: Subject, flat: Layout) -> dict[str, Any]:
-    rows = flat.rows
-    names = subject.row_names
-    certainty = subject.certainty
+def _map(subject: Subject, flat: Map) -> dict[str, Any]:
+    rows, names, certainty = flat.rows, subject.row_names, subject.certainty
     classes, codes = subject.classes
     return {
         **places(flat.points),
@@ -113,37 +81,33 @@ def feature_name(views: Views, v: int, i: int) -> str:
 
 
 def _views(subject: Subject, maps: Maps) -> list[dict[str, Any]]:
-    if subject.views is None:
-        return []
+    names = () if subject.views is None else subject.views.names
     return [
-        {"name": name, "at": whole_numbers(maps.few[flat.rows], "<u4")}
-        | places(flat.points)
-        for name, flat in zip(subject.views.names, maps.views, strict=bool(maps.views))
+        {"name": name, "at": whole_numbers(flat.rows, "<u4")} | places(flat.points)
+        for name, flat in zip(names, maps.views, strict=True)
     ]
 
 
 def _influence(subject: Subject) -> dict[str, Any] | None:
-    found = subject.influence
+    found, views = subject.influence, subject.views
     if found is None:
         return None
-    n_views = len(found.overall)
-    names = [f"view{v}" for v in range(n_views)]
-    if subject.views is not None:
-        names = list(subject.views.names)
-    shares = np.round(np.asarray(found.by_cluster, dtype=np.float64), 4)
+    unnamed = [f"view{v}" for v in range(len(found.overall))]
     return {
-        "views": names,
-        "overall": np.round(np.asarray(found.overall, dtype=np.float64), 4).tolist(),
-        "clusters": shares.tolist(),
+        "views": unnamed if views is None else list(views.names),
+        "overall": _rounded(found.overall),
+        "clusters": _rounded(found.by_cluster),
     }
+
+
+def _rounded(shares: Matrix) -> Any:
+    return np.round(np.asarray(shares, dtype=np.float64), 4).tolist()
 
 
 def _contingency(subject: Subject) -> dict[str, Any] | None:
     """Rows by class and cluster; of many classes the largest."""
     if subject.known is None:
         return None
-    names, codes = subject.classes
-    counts = np.zeros((len(names), subject.n_clusters), dtype=np.int64)
-    np.add.at(counts, (codes, subject.labels), 1)
+    names, counts = subject.classes[0], subject.contingency
     kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
     return {"classes": [names[c] for c in kept], "counts": counts[kept].tolist()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,63 +13,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from manyview.arrays.ops import to_host
+from manyview.engine.contract import open_engine
 from manyview.errors import FileError, InputError
-from manyview.files.model_file import load
-from manyview.files.run_folder import MODEL, plain, read_meta, versions
+from manyview.files.json_value import json_value
+from manyview.files.run_folder import MODEL, read_meta, versions
 from manyview.kmeans.passes import certainty as certainty_of
 from manyview.kmeans.passes import euclidean, nearest_two
+from manyview.methods import load_model
+from manyview.stages.influence import ROWS, Influence, measure_influence
+from manyview.stages.sampling import choose_scalings, draw
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
     from manyview.order_audit import OrderAudit
-    from manyview.stages.influence import Influence
 
 Matrix = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Everything known about one partition.
+    """Everything known about one partition; None or empty what is not known."""
 
-    Attributes
-    ----------
-    source : str
-        Where the data came from.
-    labels : array (n_samples,)
-        Cluster of every row.
-    embedding : array (n_samples, n_components) or None
-    views : Views or None
-    known : array (n_samples,) or None
-        Known classes, for scores only.
-    row_names : array (n_samples,) or None
-    certainty : array (n_samples,) or None
-    influence : Influence or None
-    objective : sequence of float
-        By round; empty where the method has none.
-    reads_order : bool or None
-        Does the method look at the order of the rows?
-    order_evidence : str or None
-        What the fit itself says of the order it smoothed along.
-    audit : OrderAudit or None
-    """
-
-    source: str
+    source: str  # where the data came from
     method: str
-    labels: Matrix
+    labels: Matrix  # cluster of every row
     embedding: Matrix | None
     views: Views | None
-    known: Matrix | None
+    known: Matrix | None  # classes, for scores only
     row_names: Matrix | None
     certainty: Matrix | None
     influence: Influence | None
-    objective: Sequence[float]
-    reads_order: bool | None
+    objective: Sequence[float]  # by round
+    reads_order: bool | None  # does the method look at the order of the rows?
     settings: Mapping[str, Any]
     versions: Mapping[str, str]
     timings: Mapping[str, float]
-    order_evidence: str | None = None
+    order_evidence: str | None = None  # what the fit says of the order it used
     audit: OrderAudit | None = None
 
     @property
@@ -95,6 +77,14 @@ class Subject:
         names, codes = np.unique(known, return_inverse=True)
         return [str(n) for n in names], codes
 
+    @cached_property
+    def contingency(self) -> Matrix:
+        """Rows (n_classes, n_clusters) of every known class in every cluster."""
+        names, codes = self.classes
+        counts = np.zeros((len(names), self.n_clusters), dtype=np.int64)
+        np.add.at(counts, (codes, self.labels), 1)
+        return counts
+
     def row_name(self, row: int) -> str:
         """What a reader calls the row."""
         return f"row\u00a0{row}" if self.row_names is None else str(self.row_names[row])
@@ -110,29 +100,19 @@ def of_model(
 ) -> Subject:
     """The subject of a fitted model and the views it was fitted on."""
     given = model._again(views)
-    labels = to_host(model.labels_).astype(np.intp)
-    _check_rows(given, labels)
-    known = given.labels if known is None else known
-    known = check_per_row(known, len(labels), "labels")
     embedding = getattr(model, "embedding_", None)
-    embedding = None if embedding is None else to_host(embedding)
-    settings = plain(model.get_params())
-    return Subject(
+    return _subject(
+        model,
+        to_host(model.labels_).astype(np.intp),
+        None if embedding is None else to_host(embedding),
+        given,
+        given.labels if known is None else known,
         source=given.origin or "the data",
         method=type(model).__name__,
-        labels=labels,
-        embedding=embedding,
-        views=given,
-        known=known,
         row_names=given.row_names,
-        certainty=_certainty_of(model, embedding, labels),
-        influence=_influence_of(model, given, labels),
-        objective=_rounds(getattr(model, "objective_", ())),
-        reads_order=_reads_order(model, settings),
-        settings=settings,
+        settings=json_value(model.get_params()),
         versions=versions(),
         timings=dict(timings or {}),
-        order_evidence=_evidence(model),
         audit=audit,
     )
 
@@ -146,31 +126,49 @@ def of_run(
     """The subject of a run's folder, with the views it clustered where at hand."""
     meta, place = read_meta(folder), Path(folder)
     labels = _read(place / "labels.npy").astype(np.intp)
-    there = (place / "embedding.npy").is_file()
-    embedding = _read(place / "embedding.npy") if there else None
-    if views is not None:
-        _check_rows(views, labels)
-    model = load(place / MODEL) if (place / MODEL).is_file() else None
-    settings, data = meta.get("settings") or {}, meta.get("data") or {}
-    return Subject(
-        source=str(data.get("origin") or place.name),
+    embedding = place / "embedding.npy"
+    return _subject(
+        load_model(place / MODEL) if (place / MODEL).is_file() else None,
+        labels,
+        _read(embedding) if embedding.is_file() else None,
+        views,
+        None if views is None else views.labels,
+        source=str((meta.get("data") or {}).get("origin") or place.name),
         method=str(meta.get("method")),
+        row_names=_names_of_run(place, len(labels)),
+        settings=meta.get("settings") or {},
+        versions=meta.get("versions") or {},
+        timings=meta.get("timings") or {},
+        audit=audit,
+    )
+
+
+def _subject(
+    model: Any,
+    labels: Matrix,
+    embedding: Matrix | None,
+    views: Views | None,
+    known: Any,
+    **facts: Any,
+) -> Subject:
+    """The given facts with what model, labels and views tell together."""
+    if views is not None and len(views) != len(labels):
+        raise InputError(
+            f"The clusters are of {len(labels)} rows; {len(views)} were given. Give "
+            "the views that were clustered."
+        )
+    order = getattr(model, "order_report_", None)
+    return Subject(
         labels=labels,
         embedding=embedding,
         views=views,
-        known=None
-        if views is None
-        else check_per_row(views.labels, len(labels), "labels"),
-        row_names=_names_of_run(place, len(labels)),
+        known=check_per_row(known, len(labels), "labels"),
         certainty=_certainty_of(model, embedding, labels),
         influence=_influence_of(model, views, labels),
         objective=_rounds(getattr(model, "objective_", ())),
-        reads_order=_reads_order(model, settings),
-        settings=settings,
-        versions=meta.get("versions") or {},
-        timings=meta.get("timings") or {},
-        order_evidence=_evidence(model),
-        audit=audit,
+        reads_order=_reads_order(model, facts["method"], facts["settings"]),
+        order_evidence=None if order is None else str(order.sentence),
+        **facts,
     )
 
 
@@ -208,8 +206,6 @@ def _certainty_of(model: Any, embedding: Matrix | None, labels: Matrix) -> Any:
 
 
 def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence | None:
-    from manyview.stages.influence import Influence
-
     if hasattr(model, "view_influence_"):
         return Influence(model.view_influence_, model.cluster_influence_)
     return None if views is None else _measure(views, labels)
@@ -217,10 +213,6 @@ def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence 
 
 def _measure(views: Views, labels: Matrix) -> Influence:
     """Influence from the labels alone, all views of equal weight."""
-    from manyview.engine.contract import open_engine
-    from manyview.stages.influence import ROWS, measure_influence
-    from manyview.stages.sampling import choose_scalings, draw
-
     n_clusters = int(labels.max()) + 1
     drawn = draw(open_engine(views, views.dtype), min(ROWS, len(views)), 0)
     scalings = choose_scalings(drawn, "auto", n_clusters)
@@ -238,23 +230,12 @@ def _rounds(objective: Any) -> list[float]:
     return [float(v) for v in values] if finite else []
 
 
-def _reads_order(model: Any, settings: Mapping[str, Any]) -> bool | None:
-    if "sequence" in str(settings.get("smoothing")):
-        return True
-    return None if model is None else bool(model.order_dependent)
-
-
-def _evidence(model: Any) -> str | None:
-    found = getattr(model, "order_report_", None)
-    return None if found is None else str(found.sentence)
-
-
-def _check_rows(views: Views, labels: Matrix) -> None:
-    if len(views) != len(labels):
-        raise InputError(
-            f"The clusters are of {len(labels)} rows; {len(views)} were given. Give "
-            "the views that were clustered."
-        )
+def _reads_order(model: Any, method: str, settings: Mapping[str, Any]) -> bool | None:
+    """As the model declares; without one, as far as names of the run tell."""
+    if model is not None:
+        return bool(model.__sklearn_tags__().multiview.order_dependent)
+    named = "sequence" in f"{method} {settings.get('smoothing')}".lower()
+    return True if named else None
 
 
 def _read(path: Path) -> Matrix:
@@ -268,8 +249,6 @@ def _read(path: Path) -> Matrix:
 
 def _names_of_run(folder: Path, n_samples: int) -> Matrix | None:
     """Names from ``labels.csv``; None where they are the row numbers."""
-    import csv
-
     try:
         with (folder / "labels.csv").open(encoding="utf-8", newline="") as file:
             names = [row[0] for row in csv.reader(file)][1:]

@@ -8,11 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from markupsafe import Markup
+
 from manyview.errors import DependencyError
 from manyview.files.atomic import write_text
-from manyview.present.style import asset, json_element, page
-from manyview.report import sections
-from manyview.report.page_data import Maps, page_data
+from manyview.order_audit import alike_beyond_chance
+from manyview.present.page import fill_template
+from manyview.report.maps import draw_maps
+from manyview.report.page_data import page_data
+from manyview.report.page_tables import page_tables
 from manyview.report.subject import Subject, of_model, of_run
 
 if TYPE_CHECKING:
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from manyview.order_audit import OrderAudit
     from manyview.views.views import Views
 
-SCRIPTS = ("encoding.js", "maps.js", "charts.js", "report.js")
+MANY_ALIKE = 0.25  # neighbours in one cluster beyond chance; random order gives 0
 INSTALL = "pip install 'manyview[report]'"
 
 
@@ -88,21 +93,23 @@ def write_run_report(
 def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
     """The page as text; `script` is plotly's."""
     start = time.perf_counter()
-    maps = Maps(subject, layout)
+    maps = draw_maps(subject, layout)
     drawn = time.perf_counter() - start
     data = page_data(subject, maps)
-    body = sections.body(subject, maps, data, {"maps of this page": drawn})
-    scripts = (
-        json_element("report-data", data)
-        + f"<script>{script}</script>\n<script>\n{page_script()}</script>\n"
+    timings = {**subject.timings, "maps of this page": drawn}
+    certainty = subject.certainty
+    alike = alike_beyond_chance(subject.labels) if subject.n_samples > 1 else 0.0
+    return fill_template(
+        "report/report.html",
+        title=f"Clusters of {subject.source}",
+        subject=subject,
+        maps=maps,
+        data=data,
+        tables=page_tables(subject, data, timings, alike),
+        median_certainty=None if certainty is None else np.median(certainty),
+        neighbours_alike=alike > MANY_ALIKE,
+        plotly=Markup(script),
     )
-    return page(f"Clusters of {subject.source}", body, scripts=scripts)
-
-
-def page_script() -> str:
-    """The page's own scripts as one, closed against all others."""
-    joined = "\n".join(asset(name) for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{joined}}})();\n'
 
 
 def plotly_script() -> str:

@@ -24,15 +24,8 @@ from manyview.arrays.ops import (
     wide_sum,
     z_score,
 )
-from manyview.engine.contract import (
-    NO_CHECKPOINT,
-    Engine,
-    NoCheckpoint,
-    Result,
-    State,
-    touches,
-)
-from manyview.kmeans.passes import pick
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, Result, State
+from manyview.kmeans.passes import pick, z_score
 from manyview.running import progress
 from manyview.stages import ridge
 from manyview.stages.anchors import (
@@ -240,8 +233,8 @@ def run_rounds(
     first: Carried,
     *,
     max_iter: int,
-    sequence: RowSequence | None = None,
-    trace: Matrix | None = None,
+    sequence: smoothing.Sequence | None,
+    trace: Matrix | None,
     saved: NoCheckpoint = NO_CHECKPOINT,
 ) -> History:
     """All rounds, or those a checkpoint has not seen, one pass each."""

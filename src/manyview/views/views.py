@@ -19,7 +19,8 @@ from array_api_compat import device, is_torch_array
 
 from manyview.arrays.ops import Array, like, namespace, to_host
 from manyview.errors import FileError, InputError, RowError
-from manyview.views.filling import feature_means, fill_gaps
+from manyview.views.containers import container_parts, is_container
+from manyview.views.file_watch import require_unchanged, watch
 from manyview.views.parsing import (
     check_feature_names,
     check_names,
@@ -129,14 +130,18 @@ class Views:
         self._files = watch(self.arrays)
 
     @classmethod
-    def of(cls, data: Any) -> Views:
-        """`data` itself if it is a `Views`, else a new one around it."""
+    def of(cls, data: Any, parts: str | Sequence[str] | None = None) -> Views:
+        """`data` itself if it is a `Views`, else a new one around it.
+
+        Of AnnData and MuData `parts` chooses by name, such as ``"rna/obsm/X_pca"``;
+        default every modality.
+        """
         if isinstance(data, Views):
             return data
-        if hasattr(data, "obsm"):  # AnnData and MuData
-            from manyview.views.containers import to_views
-
-            return to_views(data)
+        if is_container(data):
+            views = Views(**container_parts(data, parts))
+            views.origin = type(data).__name__
+            return views
         return cls(data)
 
     @property

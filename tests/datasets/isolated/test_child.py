@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
+from manyview.datasets.data_folder import open_data_folder
 from manyview.datasets.isolated import child
-from manyview.datasets.store import open_store
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def job(tmp_path, parts, monkeypatch):
 
 def test_a_job_writes_a_folder(job, parts, tmp_path):
     assert child.serve(job) == {"error": None, "message": None}
-    np.testing.assert_array_equal(open_store(tmp_path / "out").views[0], parts[0])
+    np.testing.assert_array_equal(open_data_folder(tmp_path / "out").views[0], parts[0])
 
 
 def test_named_views_reach_the_reader(job):

@@ -90,7 +90,7 @@ def test_memory_beyond_the_limit_ends_in_a_sentence(tmp_path):
     job |= {"time_limit": 60, "views": None, "labels": None, "memory_limit": 10**6}
     (tmp_path / "d.csv").write_text("1,2\n3,4\n")
     script = f"""
-    from manyview.datasets import child
+    from manyview.datasets.isolated import child
     def greedy(path, request, stack):
         return bytearray(2**30)
     child.read_file = greedy

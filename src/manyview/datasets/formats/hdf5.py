@@ -12,6 +12,7 @@ from manyview.datasets.formats.hdf5_file import (
     is_sparse,
     open_hdf5,
     read_sparse,
+    walk,
 )
 from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.layout import arrange
@@ -20,42 +21,23 @@ from manyview.datasets.layout import arrange
 def read(path: Path, request: Request, stack: ExitStack) -> RawData:
     """Open the file once and let the convention it follows decide the reader."""
     file = open_hdf5(path, stack)
-    if scverse.looks_like_mudata(file):
-        return scverse.read_mudata(file, request)
-    if scverse.looks_like_anndata(file):
-        return scverse.read_anndata(file, request)
+    if scverse.looks_like_scverse(file):
+        return scverse.read(file, request)
     if mat73.looks_like_matlab(file):
-        return mat73.read_open(file, request)
+        return mat73.read(file, request)
     found: dict[str, Any] = {}
     skipped: dict[str, str] = {}
-    _collect(file, "", found, skipped, request.memory_limit, set())
-    return arrange(found, request, skipped)
-
-
-def _collect(
-    group: Any,
-    prefix: str,
-    found: dict[str, Any],
-    skipped: dict[str, str],
-    limit: int,
-    seen: set[int],
-) -> None:
-    """Numeric datasets and sparse groups by their path, each group once."""
-    import h5py
-
-    address = int(h5py.h5o.get_info(group.id).addr)
-    if address in seen:
-        return
-    seen.add(address)
-    for name, item in group.items():
-        path = prefix + name
+    sparse: tuple[str, ...] = ()
+    for name, item in walk(file, path.name):
+        if name.startswith(sparse):
+            continue  # a part of what has been read
         if item is None:
-            skipped[path] = "dangling link"
+            skipped[name] = "dangling link"
         elif is_sparse(item):
-            found[path] = read_sparse(item, limit)
-        elif hasattr(item, "keys"):
-            _collect(item, path + "/", found, skipped, limit, seen)
+            found[name] = read_sparse(item, request.memory_limit)
+            sparse = (*sparse, f"{name}/")
         elif is_numeric(item):
-            found[path] = item
-        else:
-            skipped[path] = "not numeric"
+            found[name] = item
+        elif not hasattr(item, "keys"):
+            skipped[name] = "not numeric"
+    return arrange(found, request, skipped)

@@ -16,25 +16,22 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
+from manyview.datasets.formats.mat73 import NUMERIC
 from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.layout import arrange
 from manyview.engine.resources import require_room
 
-_NUMERIC = {
-    "double", "single", "logical", "sparse",
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-}  # fmt: skip
-_COMPRESSED = 15
-_CHUNK = 2**20
+_READ = NUMERIC | {"sparse", "cell"}
+_COMPRESSED = 15  # miCOMPRESSED, the type of an element packed by zlib
+_CHUNK = 2**20  # bytes unpacked at a time: small beside any limit
 
 
 def read(path: Path, request: Request, stack: ExitStack) -> RawData:
     """Numeric matrices and cells of a MATLAB v5 file, arranged as views."""
-    require_room(
-        _unpacked_size(path, request.memory_limit), request.memory_limit, path.name
-    )
+    limit = request.memory_limit
+    require_room(_unpacked_size(path, limit), limit, path.name)
     kinds = {name: kind for name, _, kind in scipy.io.whosmat(path, appendmat=False)}
-    wanted = [n for n, kind in kinds.items() if kind in _NUMERIC or kind == "cell"]
+    wanted = [n for n, kind in kinds.items() if kind in _READ]
     skipped = {n: kind for n, kind in kinds.items() if n not in wanted}
     content = scipy.io.loadmat(path, variable_names=wanted, appendmat=False)
     found: dict[str, Any] = {}

@@ -11,15 +11,22 @@ from typing import Any
 import scipy.sparse as sp
 
 from manyview.datasets.formats.hdf5_file import is_numeric
-from manyview.datasets.formats.raw import RawData, Request, clean_name, transpose
+from manyview.datasets.formats.raw import (
+    RawData,
+    Request,
+    checked_csr,
+    clean_name,
+    transpose,
+)
 from manyview.datasets.layout import arrange
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
 
-_NUMERIC = {
+NUMERIC = {
     "double", "single", "logical",
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 }  # fmt: skip
+# A view per member: no data set has nearly as many.
 MAX_CELL = 10_000
 
 
@@ -30,7 +37,7 @@ def looks_like_matlab(file: Any) -> bool:
     )
 
 
-def read_open(file: Any, request: Request) -> RawData:
+def read(file: Any, request: Request) -> RawData:
     """Numeric matrices and cells of an open v7.3 file, arranged as views."""
     found: dict[str, Any] = {}
     skipped: dict[str, str] = {}
@@ -57,13 +64,11 @@ def _value(file: Any, item: Any, limit: int) -> Any:
     kind = _matlab_class(item)
     if kind == "cell" and hasattr(item, "shape"):
         return _cell(file, item, limit)
-    if kind not in _NUMERIC or "MATLAB_empty" in item.attrs:
+    if kind not in NUMERIC or "MATLAB_empty" in item.attrs:
         return None
     if "MATLAB_sparse" in item.attrs:
         return _sparse(item, limit)
-    if not is_numeric(item) or len(item.shape) != 2:
-        return None
-    return transpose(item)
+    return transpose(item) if is_numeric(item, 2) else None
 
 
 def _cell(file: Any, cell: Any, limit: int) -> Any:
@@ -86,14 +91,11 @@ def _sparse(group: Any, limit: int) -> Any:
             f"The sparse matrix {clean_name(group.name)} has no column pointers (jc). "
             "The file is damaged; write it again."
         )
-    n_rows = int(group.attrs["MATLAB_sparse"])
     indptr = group["jc"]
     parts = [group[k] for k in ("data", "ir") if k in group]  # none: all zero
     size = sum(int(p.shape[0]) * 16 for p in (*parts, indptr))
     require_room(size, limit, f"The sparse matrix {group.name}")
-    shape = (n_rows, int(indptr.shape[0]) - 1)
+    shape = (int(group.attrs["MATLAB_sparse"]), int(indptr.shape[0]) - 1)
     if len(parts) < 2:
         return sp.csr_array(shape)
-    matrix = sp.csc_array((parts[0][:], parts[1][:], indptr[:]), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
+    return checked_csr([p[:] for p in (*parts, indptr)], shape, "csc")

@@ -11,14 +11,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from manyview.datasets.formats.raw import NDArray, RawData, Request, clean_name
+from manyview.datasets.formats.raw import (
+    NDArray,
+    RawData,
+    Request,
+    checked_csr,
+    clean_name,
+)
 from manyview.datasets.layout import arrange
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
-from manyview.files.npy_file import read_header
+from manyview.files.npy_file import read_array
 
 _PARTS = ("data", "indices", "indptr", "shape")
 
@@ -40,19 +43,13 @@ def read(path: Path, request: Request, stack: ExitStack) -> RawData:
             arrays[name] = array
         else:
             skipped[name] = f"dtype {array.dtype}"
-    found = _join_sparse(arrays)
-    return arrange(_numeric(found, skipped), request, skipped)
+    return arrange(_numeric(_join_sparse(arrays), skipped), request, skipped)
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray:
     where = f"the member {clean_name(member.filename)!r}"
     with archive.open(member) as file:
-        header = read_header(file, where, member.file_size)  # type: ignore[arg-type]
-        content = file.read()
-    if len(content) != header.n_bytes:
-        raise FileError(f"{where} is cut short. Fetch or write the file again.")
-    flat: NDArray = np.frombuffer(content, header.dtype)
-    return flat.reshape(header.shape, order=header.order)
+        return read_array(file, where, member.file_size)
 
 
 def _join_sparse(arrays: dict[str, NDArray]) -> dict[str, Any]:
@@ -63,12 +60,13 @@ def _join_sparse(arrays: dict[str, NDArray]) -> dict[str, Any]:
         names = [prefix + part for part in _PARTS]
         if all(n in arrays for n in names):
             kind = arrays.get(prefix + "format")
-            at = list(found).index(names[0])
-            for name in [*names, prefix + "format"]:
-                found.pop(name, None)
             matrix = _sparse([arrays[n] for n in names], kind)
-            items = list(found.items())
-            found = dict([*items[:at], (stem, matrix), *items[at:]])
+            gone = {*names[1:], prefix + "format"}
+            found = {
+                stem if n == names[0] else n: matrix if n == names[0] else item
+                for n, item in found.items()
+                if n not in gone
+            }
     return found
 
 
@@ -79,11 +77,9 @@ def _sparse(parts: list[NDArray], kind: NDArray | None) -> Any:
             "A sparse view has a shape that is not two whole numbers. Write its shape "
             "as an integer array of two."
         )
-    columns = kind is not None and kind.astype(str).item() == "csc"
-    make = sp.csc_array if columns else sp.csr_array
-    matrix = make(tuple(compressed), shape=(int(shape[0]), int(shape[1])))
-    matrix.check_format(full_check=True)
-    return sp.csr_array(matrix)
+    return checked_csr(
+        compressed, shape, "csr" if kind is None else kind.astype(str).item()
+    )
 
 
 def _numeric(found: dict[str, Any], skipped: dict[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What every reader returns: plain fields, not yet checked by `Views`."""
+"""What every reader is asked and returns: plain fields, not yet checked by `Views`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,34 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from manyview.engine.resources import parse_size, require_room
+from manyview.errors import InputTypeError
 from manyview.views.views import Views
 
 NDArray = np.ndarray[Any, Any]
+# Longer names are cut in messages; no real one is.
+_MAX_NAME = 200
 
 
 @dataclass(frozen=True)
 class Request:
     """What the caller asked of a reader; travels to the child as JSON."""
 
-    views: tuple[str, ...] | None = None
+    views: Sequence[str] | None = None
     labels: str | bool | None = None
     memory_limit: int = 2**31
+
+    @classmethod
+    def of(cls, views: Any, labels: Any, memory_limit: int | float | str | None) -> Any:
+        """The request of a caller of `load` or `convert`, its names checked."""
+        names = (views,) if isinstance(views, str) else views
+        if names is not None and not (
+            len(names) and all(isinstance(n, str) for n in names)
+        ):
+            raise InputTypeError(
+                f"views={views!r} must be the name of a variable or a list of names."
+            )
+        return cls(names and tuple(names), labels, parse_size(memory_limit))
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,10 @@ class RawData:
             origin=views.origin,
         )
 
+    def require_room(self, limit: int, what: str) -> None:
+        """Refuse views that are larger than the limit when read."""
+        require_room(sum(n_bytes(v) for v in self.views), limit, what)
+
 
 class Transposed:
     """A 2-D lazy array with its axes swapped, read only where it is sliced."""
@@ -99,22 +119,34 @@ def n_bytes(array: Any) -> int:
     """Memory an array, sparse matrix or lazy array takes when read."""
     if sp.issparse(array):
         return int(array.nnz * (array.dtype.itemsize + 8) + 8 * array.shape[0])
-    return int(np.prod([int(s) for s in array.shape], dtype=object)) * int(
-        array.dtype.itemsize
-    )
+    n_entries = np.prod([int(s) for s in array.shape], dtype=object)
+    return int(n_entries * array.dtype.itemsize)
+
+
+def checked_csr(parts: Sequence[Any], shape: Any, kind: str = "csr") -> Any:
+    """CSR of compressed parts; wild indices would crash compiled code later."""
+    make = sp.csc_array if kind.startswith("csc") else sp.csr_array
+    matrix = make(tuple(parts), shape=(int(shape[0]), int(shape[1])))
+    matrix.check_format(full_check=True)
+    return sp.csr_array(matrix)
 
 
 def clean_name(name: object) -> str:
     """A name from a file, safe to print: no control characters, not endless."""
     text = "".join(c if c.isprintable() else "?" for c in str(name))
-    return text if len(text) <= 200 else text[:197] + "..."
+    return text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 3] + "..."
+
+
+def name_list(names: Any, most: int = 30) -> str:
+    """Names from a file, safe to print, the first of them."""
+    return ", ".join(map(clean_name, list(names)[:most]))
 
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, later duplicates numbered."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     result = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+        counts[name] = counts.get(name, 0) + 1
+        result.append(name if counts[name] == 1 else f"{name}#{counts[name]}")
     return result

@@ -10,6 +10,7 @@ from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.layout import arrange
 from manyview.errors import DependencyError, FileError
 
+# Each is a folder of files: opening as many takes seconds.
 MAX_ARRAYS = 10_000
 
 
@@ -28,28 +29,23 @@ def read(path: Path, request: Request, stack: ExitStack) -> RawData:
             "Install it: pip install 'manyview[zarr]'."
         ) from error
     node = zarr.open(str(path), mode="r")
-    found: dict[str, Any] = {}
-    skipped: dict[str, str] = {}
-    if hasattr(node, "shape"):
-        found["X"] = node
-    else:
-        _collect(node, "", found, skipped)
+    arrays = {"X": node} if hasattr(node, "shape") else _arrays(node)
+    found, skipped = {}, {}
+    for name, array in arrays.items():
+        if array.dtype.kind in "fiub" and len(array.shape) in (1, 2):
+            found[name] = array
+        else:
+            skipped[name] = f"dtype {array.dtype}, shape {array.shape}"
     return arrange(found, request, skipped)
 
 
-def _collect(
-    group: Any, prefix: str, found: dict[str, Any], skipped: dict[str, str]
-) -> None:
-    for name, item in sorted(group.members()):
-        path = prefix + name
-        if len(found) + len(skipped) > MAX_ARRAYS:
-            raise FileError(
-                f"The Zarr store holds more than {MAX_ARRAYS} arrays. Extract the "
-                "views into a smaller store."
-            )
-        if not hasattr(item, "shape"):
-            _collect(item, path + "/", found, skipped)
-        elif item.dtype.kind in "fiub" and len(item.shape) in (1, 2):
-            found[path] = item
-        else:
-            skipped[path] = f"dtype {item.dtype}, shape {item.shape}"
+def _arrays(root: Any) -> dict[str, Any]:
+    """Every array by its path, in the order of their names."""
+    members = dict(root.members(max_depth=None))
+    if len(members) > MAX_ARRAYS:
+        raise FileError(
+            f"The Zarr store holds more than {MAX_ARRAYS} arrays. Extract the views "
+            "into a smaller store."
+        )
+    paths = sorted(members, key=lambda path: path.split("/"))
+    return {path: members[path] for path in paths if hasattr(members[path], "shape")}

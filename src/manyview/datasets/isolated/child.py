@@ -1,6 +1,6 @@
 """The process that parses files nobody vouches for.
 
-Started by `sandbox.Sandbox` as ``python -m manyview.datasets.isolated.child``. Takes one
+Started by `Sandbox` as ``python -m manyview.datasets.isolated.child``. Takes one
 JSON job per line, writes the data into the folder the job names and answers
 with one JSON line. It may crash; its parent lives on.
 """
@@ -11,15 +11,14 @@ import json
 import os
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from manyview.datasets.formats import detect as formats
+from manyview.datasets.data_folder import write_data_folder
 from manyview.datasets.formats.raw import Request, clean_name
-from manyview.datasets.formats.table import warm_up
-from manyview.datasets.reading import out_of_memory, read_file, require_views_fit
-from manyview.datasets.store import write_store
+from manyview.datasets.formats.tabular import import_engine
+from manyview.datasets.one_file import detect_format, out_of_memory, read_file
 from manyview.engine.resources import limit_address_space
 from manyview.errors import ManyviewError, ResourceError
 
@@ -46,17 +45,14 @@ def _take_stdout() -> TextIO:
 def serve(job: dict[str, Any]) -> dict[str, str | None]:
     """Do one job; the reply holds ``error`` and ``message``, None when all is well."""
     path = Path(job["path"])
-    views = job["views"]
-    request = Request(
-        None if views is None else tuple(views), job["labels"], job["memory_limit"]
-    )
+    request = Request(job["views"], job["labels"], job["memory_limit"])
     try:
         _prepare(path, request, job["time_limit"])
         with ExitStack() as stack:
             raw = read_file(path, request, stack)
             if not job["stream"]:
-                require_views_fit(raw, request.memory_limit, path.name)
-            write_store(raw, Path(job["out"]), checksums=job["stream"])
+                raw.require_room(request.memory_limit, path.name)
+            write_data_folder(raw, Path(job["out"]), checksums=job["stream"])
     except MemoryError as error:
         known = isinstance(error, ManyviewError)
         said = str(error if known else out_of_memory(path, request))
@@ -73,12 +69,14 @@ def serve(job: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _import_parser(path: Path) -> None:
-    kind = formats.sniff(path)
-    formats.reader(kind)
+    kind = detect_format(path)
     if kind in ("csv", "parquet"):
-        warm_up()
+        import_engine()
     if kind == "hdf5":
         import h5py  # noqa: F401
+    if path.suffix.lower() in (".h5ad", ".h5mu"):
+        with suppress(ImportError):  # the reader says what to install
+            import anndata  # noqa: F401
 
 
 def _prepare(path: Path, request: Request, time_limit: float) -> None:

@@ -18,14 +18,14 @@ import tempfile
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from manyview import errors
+from manyview.datasets.data_folder import open_data_folder
 from manyview.datasets.formats.raw import RawData, Request
-from manyview.datasets.store import open_store
 from manyview.errors import FileError
 
+# Ten times what the largest known file takes to parse.
 TIME_LIMIT = 600.0
 _REPLY_ERRORS = (
     "FileError", "InputError", "InputTypeError", "ResourceError", "DependencyError",
@@ -54,12 +54,7 @@ class Sandbox:
     def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self._stop()
 
     def read(self, path: Path, request: Request) -> RawData:
@@ -67,7 +62,7 @@ class Sandbox:
         folder = Path(tempfile.mkdtemp(prefix="manyview-read-"))
         try:
             self._run(path, request, folder, stream=False)
-            return open_store(folder, verify=False, private=True)
+            return open_data_folder(folder, verify=False, private=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,0 +1,123 @@
+"""The order rule on real data: the same labels for shuffled rows and permuted views.
+
+    MANYVIEW_DATA=... python benchmarks/order_rule.py              # all that is found
+    MANYVIEW_DATA=... python benchmarks/order_rule.py --data CCV ORL
+    python benchmarks/order_rule.py --quick --out order_rule.md    # generated rows
+
+Every known set of at most 20,000 rows whose order means nothing. Equal means
+bit-identical labels, the shuffle undone. The last column compares a fit with a
+memory limit, dense views read from .npy files, with the fit in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+import figures
+from manyview import S2MVTC
+from manyview.datasets import find_anchors, known
+from manyview.experiments.data_set import DataSet, found
+from manyview.files.atomic import write_text
+
+MOST_ROWS = 20_000
+TRUE_ORDERS = ("time", "scan")  # of the registry: here the order is part of the data
+GIVEN_ANCHORS = 300  # rows as filed, where the authors of a set have left no anchors
+LIMIT = "1GB"
+PAGE = figures.ROOT / "benchmarks" / "results" / "order_rule.md"
+
+
+def unordered(names: list[str] | None) -> list[DataSet]:
+    """The sets under MANYVIEW_DATA that the rule is tried on, all or those named."""
+    small = (k for k in known() if k.rows <= MOST_ROWS)
+    wanted = {k.name for k in small if k.order not in TRUE_ORDERS}
+    return [d for d in found() if d.name in wanted and (not names or d.name in names)]
+
+
+def given_anchors(data: DataSet, arrays: list[Any]) -> list[Any]:
+    """The authors' anchors, or rows of the file."""
+    beside = find_anchors(data.source) if data.kind == "stored" else None
+    if beside is not None:
+        return beside[0]
+    some = np.unique(np.linspace(0, arrays[0].shape[0] - 1, GIVEN_ANCHORS, dtype=int))
+    rows = [x[some] for x in arrays]
+    return [x.toarray() if sp.issparse(x) else np.asarray(x) for x in rows]
+
+
+def fit(arrays: list[Any], anchors: Any, **setting: Any) -> Any:
+    """Labels of a fit with the one seed."""
+    return S2MVTC(anchors=anchors, random_state=0, **setting).fit(arrays).labels_
+
+
+def on_disk(arrays: list[Any], dtype: str, folder: str) -> list[Any]:
+    """The dense views as mapped .npy files."""
+    paths = {
+        v: f"{folder}/view{v}.npy" for v, x in enumerate(arrays) if not sp.issparse(x)
+    }
+    for v, path in paths.items():
+        np.save(path, np.asarray(arrays[v], dtype=dtype))
+    mapped = {v: np.load(path, mmap_mode="r") for v, path in paths.items()}
+    return [mapped.get(v, x) for v, x in enumerate(arrays)]
+
+
+def compare(data: DataSet) -> Iterator[dict[str, Any]]:
+    """One line per type and kind of anchors."""
+    views = data.load()
+    arrays, rng = list(views.arrays), np.random.default_rng(0)
+    n_clusters = len(np.unique(views.labels))
+    shuffle, turn = rng.permutation(len(views)), rng.permutation(len(arrays))
+    given = given_anchors(data, arrays)
+    ways = {"drawn": ("kmeans", "kmeans"), "given": (given, [given[v] for v in turn])}
+    for dtype, (kind, (own, turned)) in product(("float32", "float64"), ways.items()):
+        how = {"n_clusters": n_clusters, "dtype": dtype}
+        base = fit(arrays, own, **how)
+        mixed = fit([x[shuffle] for x in arrays], own, **how)
+        moved = fit([arrays[v] for v in turn], turned, **how)
+        with tempfile.TemporaryDirectory() as folder:
+            files = on_disk(arrays, dtype, folder)
+            limited = fit(files, own, memory_limit=LIMIT, **how)
+        yield {
+            "data": data.name,
+            "rows": len(views),
+            "type": dtype,
+            "anchors": kind,
+            "rows shuffled": equal(base[shuffle], mixed),
+            "views permuted": equal(base, moved),
+            f"ARI with {LIMIT}": f"{adjusted_rand_score(base, limited):.4f}",
+        }
+
+
+def equal(one: Any, other: Any) -> str:
+    """In a word, or how near two partitions are."""
+    if np.array_equal(one, other):
+        return "equal"
+    return f"ARI {adjusted_rand_score(one, other):.4f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", nargs="*", help="only these data sets")
+    parser.add_argument("--quick", action="store_true", help="small generated data")
+    parser.add_argument("--out", type=Path, default=PAGE, help="Markdown file to write")
+    options = parser.parse_args()
+    sizes = {"n_samples": 400, "n_features": [5, 8], "n_clusters": 3}
+    small = DataSet.generated("small", random_state=0, **sizes)
+    rows = []
+    for data in [small] if options.quick else unordered(options.data):
+        for row in compare(data):
+            print(row, flush=True)
+            rows.append(row)
+        text = [figures.describe(figures.machine()), figures.table(rows)]
+        write_text(options.out, "# The order rule\n\n" + "\n\n".join(text) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""``manyview fit``, ``choose-k``, ``score`` and ``methods``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from typer import Argument, Option
+
+import manyview
+from manyview.cli import options, terminal
+from manyview.cli.estimator_options import (
+    choose_smoothing,
+    connected,
+    make_estimator,
+    parse_settings,
+    place_settings,
+)
+from manyview.cli.label_files import match_rows, read_labels
+from manyview.cli.read_input import known_scores, read_views
+from manyview.engine.contract import views_elsewhere
+from manyview.errors import InputError
+from manyview.files.json_value import json_value
+from manyview.files.run_folder import MODEL, Run, check_target, writing
+from manyview.present.table import Table
+from manyview.running.progress import shown
+
+if TYPE_CHECKING:
+    from manyview.base import MultiViewClusterer
+
+
+def fit(
+    files: options.Files,
+    clusters: Annotated[
+        str,
+        Option("--clusters", "-k", metavar="K", help="Number of clusters, or auto."),
+    ],
+    out: options.OutFolder,
+    method: options.Method = "S2MVTC",
+    smoothing: options.Smoothing = None,
+    seed: Annotated[int, Option(help="Seed of all random choices.")] = 0,
+    labels: options.LabelSource = None,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    settings: options.Settings = None,
+    engine: options.Engine = "local",
+    scheduler: options.Scheduler = None,
+    checkpoint: options.CheckpointFolder = None,
+    force: options.Force = False,
+) -> None:
+    """Cluster the rows of a data set; write labels, embedding, model and a record.
+
+    \b
+    Example:
+      manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
+      manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
+    """
+    method, smooth = choose_smoothing(method, smoothing)
+    place = place_settings(engine, scheduler, checkpoint)
+    given = smooth | parse_settings(settings) | place
+    model = make_estimator(method, clusters, seed, given)
+    check_target(out, force=force)
+    start = time.perf_counter()
+    with connected(scheduler):
+        if scheduler is None:
+            views = read_views(files, view, labels, fill)
+        else:
+            views = views_elsewhere(files)
+        run = _fit(model, views, files, time.perf_counter() - start)
+        with writing(out, run, force=force) as unfinished:
+            model.save(unfinished / MODEL)
+    sizes = np.unique(run.labels, return_counts=True)[1]
+    terminal.say(
+        f"{run.method}: {len(views)} rows, {views.n_views} views, {len(sizes)} "
+        f"clusters of {sizes.min()} to {sizes.max()} rows, "
+        f"{run.timings['fitting']:.1f} s"
+    )
+    if run.scores is not None:
+        terminal.show_scores(run.scores)
+    terminal.say_written(Path(out).expanduser().absolute(), "Labels, model and record")
+
+
+def _fit(
+    model: MultiViewClusterer, views: manyview.Views, files: list[str], reading: float
+) -> Run:
+    start = time.perf_counter()
+    with shown(True, f"Fitting {type(model).__name__}"):
+        model.fit(views)
+    fitting = time.perf_counter() - start
+    embedding = getattr(model, "embedding_", None)
+    return Run(
+        labels=np.asarray(model.labels_),
+        method=type(model).__name__,
+        settings=model.get_params(),
+        data={"files": files, **manyview.datasets.summary(views)},
+        timings={"reading": reading, "fitting": fitting},
+        embedding=None if embedding is None else np.asarray(embedding),
+        row_names=views.row_names,
+        scores=known_scores(views, model.labels_),
+        extra={"command": "fit"},
+    )
+
+
+def choose_k(
+    files: options.Files,
+    least: Annotated[int, Option("--from", min=2, help="Fewest clusters.")] = 2,
+    most: Annotated[
+        int | None, Option("--to", min=2, help="Most clusters; default 25, or fewer.")
+    ] = None,
+    seed: options.Seed = 0,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    figure: options.FigurePath = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find out how many clusters the rows fall into, without known classes.
+
+    \b
+    Example:
+      manyview choose-k data.mat --to 15 --figure clusters
+    """
+    views = read_views(files, view, "none", fill)
+    last = most or manyview.selection.default_candidates(len(views))[-1]
+    with shown(True, "Trying numbers of clusters"):
+        found = manyview.choose_n_clusters(
+            views, range(least, last + 1), random_state=seed
+        )
+    if as_json:
+        terminal.say_json({"sentence": found.sentence, **json_value(found._asdict())})
+    else:
+        table = found.table()
+        align = "r" * len(table.columns)
+        terminal.show_table(replace(table, caption="", align=align))
+        terminal.say(found.sentence)
+    for path in found.plot(figure) if figure else ():
+        terminal.say_written(path, "Figure")
+
+
+def score(
+    true: Annotated[
+        str,
+        Argument(
+            metavar="TRUE", help="Known classes: a label file or data with labels."
+        ),
+    ],
+    found: Annotated[
+        str,
+        Argument(metavar="PRED", help="Clusters: a label file or the folder of a run."),
+    ],
+    as_json: options.AsJson = False,
+) -> None:
+    """Score clusters against known classes with seven measures.
+
+    Label files are text with one label per row, CSV with a column of labels, .npy,
+    or any data file that holds labels. Rows are matched by name where both have names.
+
+    \b
+    Example:
+      manyview score classes.csv runs/first
+      manyview score classes.npy runs/first/labels.npy --json
+    """
+    known, clusters = read_labels(true), read_labels(found)
+    if len(known.labels) != len(clusters.labels):
+        raise InputError(
+            f"{true} has {len(known.labels)} labels and {found} has "
+            f"{len(clusters.labels)}. Give one label per row in both."
+        )
+    matched = match_rows(known, clusters)
+    scores = manyview.metrics.clustering_scores(known.labels, matched)
+    if as_json:
+        terminal.say_json(scores)
+    else:
+        terminal.show_scores(scores)
+
+
+def methods(
+    cite: Annotated[
+        bool, Option("--cite", help="Show the papers to cite instead.")
+    ] = False,
+) -> None:
+    """List the methods that fit and compare know.
+
+    \b
+    Example:
+      manyview methods --cite
+    """
+    columns = ["name", "what it does", "row order", "missing views", "new rows"]
+    if cite:
+        columns = ["name", "paper"]
+    table = Table("methods", "Methods", columns, align="l" * len(columns))
+    for method in manyview.all_methods():
+        if cite:
+            table.add(method.name, method.citation)
+            continue
+        table.add(
+            method.name,
+            method.summary,
+            "used" if method.tags.order_dependent else "not used",
+            "yes" if method.tags.missing_views else "no",
+            "yes" if method.tags.predicts else "no",
+        )
+    terminal.show_table(table)

@@ -1,0 +1,110 @@
+"""``manyview info``, ``convert``, ``datasets`` and ``plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+import manyview
+from manyview.cli import options, terminal
+from manyview.cli.read_input import choose_labels, read_views
+from manyview.present.table import Table
+from manyview.running.progress import shown
+
+
+def info(
+    files: options.Files,
+    labels: options.LabelSource = None,
+    view: options.ViewNames = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what a data file holds: rows, views, classes, row order.
+
+    \b
+    Example:
+      manyview info data.mat
+    """
+    views = read_views(files, view, labels)
+    if as_json:
+        terminal.say_json(manyview.datasets.summary(views))
+    else:
+        terminal.say("\n".join(manyview.datasets.summary_lines(views)))
+
+
+def convert(
+    file: Annotated[
+        str, Argument(metavar="FILE", help="A data file, folder or known name.")
+    ],
+    out: Annotated[str, Argument(metavar="OUT", help="The folder to write.")],
+    labels: options.LabelSource = None,
+    view: options.ViewNames = None,
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Replace an earlier conversion.")
+    ] = False,
+) -> None:
+    """Write a data set into the folder layout that is read block by block.
+
+    \b
+    Example:
+      manyview convert data.mat data.manyview-data
+    """
+    known = choose_labels(labels)
+    with shown(True, f"Converting {Path(file).name}"):
+        folder = manyview.datasets.convert(
+            file, out, overwrite=overwrite, views=view or None, labels=known
+        )
+    terminal.say_written(folder, "Data")
+
+
+def datasets(
+    check: Annotated[
+        bool, Option("--check", help="Open every set that is found and look at it.")
+    ] = False,
+) -> None:
+    """List the known data sets and which of them are found under MANYVIEW_DATA.
+
+    \b
+    Example:
+      MANYVIEW_DATA=~/data manyview datasets --check
+    """
+    with shown(True, "Looking at data sets"):
+        rows = manyview.datasets.describe(read=check)
+    columns = ["name", "found", "rows", "classes", "row order", "features of the views"]
+    table = Table("datasets", "Known data sets", columns, align="llrrll")
+    for row in rows:
+        table.add(*_data_row(row))
+    terminal.show_table(table)
+    for row in rows:
+        if row["problem"]:
+            terminal.note(f"{row['name']}: {row['problem']}")
+    if not any(row["found"] for row in rows):
+        terminal.note("None was found. Set MANYVIEW_DATA to the folder that has them.")
+
+
+def _data_row(row: dict[str, Any]) -> tuple[str, ...]:
+    found = "problem" if row["problem"] else "yes" if row["found"] else "no"
+    features = ", ".join(map(str, row["features"]))
+    classes = str(row["classes"]) if row["classes"] else "none"
+    name = f"{row['name']} (paper)" if row["paper"] else row["name"]
+    return name, found, f"{row['rows']:,}", classes, row["order"] or "", features
+
+
+def plan(
+    files: options.Files,
+    clusters: Annotated[
+        int, Option("--clusters", "-k", min=1, help="Number of clusters.")
+    ] = 8,
+    memory_limit: options.MemoryLimit = None,
+    view: options.ViewNames = None,
+) -> None:
+    """Say what a fit will keep, spill or make again, its passes, time and memory.
+
+    \b
+    Example:
+      manyview plan data.manyview-data --clusters 20 --memory-limit 2GB
+    """
+    views = read_views(files, view, "none")
+    model = manyview.S2MVTC(clusters, memory_limit=memory_limit)
+    terminal.say(str(model.plan(views)))

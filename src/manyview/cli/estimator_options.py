@@ -1,0 +1,129 @@
+"""From ``--method``, ``--set name=value`` and where to run to an estimator."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from manyview.errors import InputError
+
+if TYPE_CHECKING:
+    from manyview.base import MultiViewClusterer
+
+_WORDS = {"none": None, "true": True, "false": False}
+_OWN_OPTIONS = {"n_clusters": "--clusters", "random_state": "--seed"}
+
+# What S2MVTC smooths along, as method and parameters.
+_SMOOTHING: dict[str, tuple[str, dict[str, Any]]] = {
+    "graph": ("S2MVTC", {}),
+    "sequence": ("SequenceS2MVTC", {}),
+    "graph+sequence": ("SequenceS2MVTC", {"graph": True}),
+    "none": ("SequenceS2MVTC", {"smoothing_weight": 0.0}),
+}
+
+
+def make_estimator(
+    method: str, clusters: str, seed: int, settings: dict[str, Any]
+) -> MultiViewClusterer:
+    """The named method with the given parameters, the rest at its defaults."""
+    from manyview.methods import find_method, suggest
+
+    found = find_method(method)
+    if seed < 0:
+        raise InputError(f"--seed must be at least 0; got {seed}.")
+    params = {"n_clusters": parse_clusters(clusters), **settings}
+    known = list(found.estimator().get_params())
+    for name in params:
+        if name not in known:
+            raise InputError(
+                f"{found.name} has no parameter {name!r}. {suggest(name, known)}"
+                f"Its parameters are {', '.join(known)}."
+            )
+    if "random_state" in known:
+        params["random_state"] = seed
+    return found.estimator(**params)
+
+
+def choose_smoothing(method: str, how: str | None) -> tuple[str, dict[str, Any]]:
+    """The method that smooths along the graph, the order, both or nothing."""
+    from manyview.methods import find_method
+
+    if how is None:
+        return method, {}
+    if find_method(method).name not in ("S2MVTC", "SequenceS2MVTC"):
+        # Other methods do not smooth; making one says so.
+        return method, {"smoothing": how}
+    if how.lower() not in _SMOOTHING:
+        raise InputError(
+            f"--smoothing {how!r} is unknown; choose from {', '.join(_SMOOTHING)}."
+        )
+    return _SMOOTHING[how.lower()]
+
+
+def parse_clusters(text: str) -> int | str:
+    """A number of at least 1, or the word ``auto``."""
+    if text == "auto":
+        return text
+    try:
+        count = int(text)
+    except ValueError:
+        raise InputError(
+            f"--clusters must be a whole number of at least 1; got {text!r}."
+        ) from None
+    if count < 1:
+        raise InputError(f"--clusters must be at least 1; got {count}.")
+    return count
+
+
+def parse_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
+    """``name=value`` pairs; a value that is no Python literal is taken as text."""
+    settings: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier():
+            raise InputError(
+                f"--set {pair!r} is not of the form name=value. Write for instance "
+                "--set n_anchors=500."
+            )
+        if name in _OWN_OPTIONS:
+            raise InputError(f"{name} has its own option: use {_OWN_OPTIONS[name]}.")
+        settings[name] = parse_value(text)
+    return settings
+
+
+def parse_value(text: str) -> Any:
+    """A number, list, True, None … if it reads as one, else the text itself."""
+    text = text.strip()
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def place_settings(
+    engine: str, scheduler: str | None, checkpoint: str | None
+) -> dict[str, Any]:
+    """Where to run as parameters of a method; those left out stay out."""
+    if engine not in ("local", "dask"):
+        raise InputError(f"--engine {engine!r} is unknown; choose local or dask.")
+    if (engine == "dask") != (scheduler is not None):
+        raise InputError(
+            "--engine dask and --scheduler ADDRESS go together. Start a scheduler "
+            "with 'dask scheduler' and name its address."
+        )
+    given: dict[str, Any] = {} if engine == "local" else {"engine": engine}
+    return given if checkpoint is None else {**given, "checkpoint": checkpoint}
+
+
+def connected(scheduler: str | None) -> AbstractContextManager[object]:
+    """Be a client of the scheduler, if there is one."""
+    if scheduler is None:
+        return nullcontext()
+    from manyview.engine.dask import connect
+
+    return connect(scheduler)

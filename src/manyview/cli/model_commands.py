@@ -1,0 +1,120 @@
+"""``manyview predict`` and ``manyview explain``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+import manyview
+from manyview.cli import options, terminal
+from manyview.cli.read_input import known_scores, read_model, read_views
+from manyview.errors import InputError
+from manyview.files.json_value import json_value
+from manyview.files.run_folder import Run, check_target, write_run
+from manyview.running.progress import shown
+
+if TYPE_CHECKING:
+    from manyview.explain import Explanation
+
+
+def predict(
+    model: options.ModelFile,
+    files: options.Files,
+    out: options.OutFolder,
+    labels: options.LabelSource = None,
+    view: options.ViewNames = None,
+    force: options.Force = False,
+) -> None:
+    """Put new rows into the clusters of a model; each row by itself.
+
+    \b
+    Example:
+      manyview fit data.mat -k 20 -o runs/first
+      manyview predict runs/first more.mat -o runs/more
+    """
+    fitted: Any = read_model(model)
+    if not hasattr(fitted, "predict"):
+        raise InputError(
+            f"{type(fitted).__name__} cannot place new rows. Fit another method; see "
+            "manyview methods."
+        )
+    check_target(out, force=force)
+    views = read_views(files, view, labels)
+    start = time.perf_counter()
+    with shown(True, "Placing the rows"):
+        found = fitted.predict(views)
+    run = Run(
+        labels=found,
+        method=type(fitted).__name__,
+        settings=fitted.get_params(),
+        data={"files": files, "rows": len(views)},
+        timings={"predicting": time.perf_counter() - start},
+        row_names=views.row_names,
+        scores=known_scores(views, found),
+        extra={"command": "predict", "model": model},
+    )
+    folder = write_run(out, run, force=force)
+    if run.scores is not None:
+        terminal.show_scores(run.scores)
+    terminal.say_written(folder, "Labels and record")
+
+
+def explain(
+    model: options.ModelFile,
+    files: options.Files,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    features: Annotated[
+        int, Option(min=1, help="Features to name for each cluster.")
+    ] = 5,
+    rows: Annotated[int, Option(min=1, help="Rows to name for each cluster.")] = 3,
+    leave_out: Annotated[
+        bool, Option(help="Fit again without each view, to see what changes.")
+    ] = True,
+    out: Annotated[
+        str | None,
+        Option("--out", "-o", metavar="DIR", help="Write the tables there."),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show which views, rows and features stand behind the clusters of a model.
+
+    Give the data that the model was fitted on.
+
+    \b
+    Example:
+      manyview explain runs/first data.mat
+      manyview explain runs/first data.mat --no-leave-out --json
+    """
+    fitted = read_model(model)
+    views = read_views(files, view, "none", fill)
+    with shown(True, "Explaining the clusters"):
+        found = manyview.explain.explain(
+            fitted, views, n_features=features, n_rows=rows, leave_out=leave_out
+        )
+    if as_json:
+        terminal.say_json(_plain(found))
+    else:
+        for table in found.tables():
+            terminal.show_table(table)
+    if out is not None:
+        for table in found.tables():
+            table.write(Path(out).expanduser())
+        terminal.say_written(out, "Tables")
+
+
+def _plain(found: Explanation) -> dict[str, Any]:
+    return {
+        "views": list(found.view_names),
+        "sizes": json_value(found.sizes),
+        "view_influence": json_value(found.view_influence),
+        "cluster_influence": found.cluster_influence.tolist(),
+        "view_agreement": found.view_agreement.tolist(),
+        "change_without_view": json_value(found.left_out),
+        "typical": [r.tolist() for r in found.typical],
+        "doubtful": [r.tolist() for r in found.doubtful],
+        "features": [json_value(effect._asdict()) for effect in found.effects],
+    }

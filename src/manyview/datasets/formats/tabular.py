@@ -1,0 +1,203 @@
+"""CSV and Parquet tables: one view per file, read with whatever is installed.
+
+A first column of text is taken as row names, a column with a usual label name
+(or the one named) as labels; every other column must be numeric.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manyview.datasets.formats.raw import (
+    NDArray,
+    RawData,
+    Request,
+    clean_name,
+    distinct,
+    name_list,
+)
+from manyview.datasets.layout import LABEL_NAMES, tidy_labels
+from manyview.engine.resources import require_room
+from manyview.errors import DependencyError, FileError
+
+# The first that is installed reads; pyarrow is the fastest and needs least memory.
+_ENGINES = ("pyarrow", "polars", "pandas")
+_DELIMITERS = (",", "\t", ";", " ")
+_PARQUET_INDEX = "__index_level_0__"  # pandas' index, written as the last column
+_INDEX_NAMES = ("", "Unnamed: 0", _PARQUET_INDEX)
+
+
+def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
+    """One delimited text file as one view; a header line is recognised."""
+    delimiter, header = _find_delimiter(path)
+    # Two characters are the least a number and its delimiter take.
+    require_room(path.stat().st_size * 4, request.memory_limit, path.name)
+    engine = _engine()
+    if engine is None:
+        columns = _plain_columns(path, delimiter, header)
+    else:
+        columns = _columns(_native_csv(engine, path, delimiter, header))
+    return _split(columns, path, request, named=header)
+
+
+def read_parquet(path: Path, request: Request, stack: ExitStack) -> RawData:
+    """One Parquet file as one view."""
+    engine = _engine()
+    if engine is None:
+        raise DependencyError(
+            f"{path.name} is a Parquet file, which needs pyarrow, polars or pandas. "
+            "Install one of them: pip install pyarrow."
+        )
+    if engine == "pyarrow":
+        import pyarrow.parquet as pq
+
+        size = pq.read_metadata(path)
+        n_bytes = size.num_rows * size.num_columns * 8
+        require_room(n_bytes, request.memory_limit, path.name)
+    import narwhals as nw
+
+    table = nw.read_parquet(str(path), backend=engine).to_native()
+    return _split(_columns(table), path, request, named=True)
+
+
+def _columns(table: Any) -> dict[str, NDArray]:
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    return {str(n): frame[n].to_numpy() for n in frame.columns}
+
+
+def _engine() -> Any:
+    return next((e for e in _ENGINES if importlib.util.find_spec(e)), None)
+
+
+def import_engine() -> None:
+    """Load the table engine now: its pools need more room than a limit leaves."""
+    engine = _engine()
+    extra = ("pyarrow.csv", "pyarrow.parquet") if engine == "pyarrow" else ()
+    for module in ("narwhals", engine, *extra) if engine else ():
+        importlib.import_module(module)
+
+
+def _find_delimiter(path: Path) -> tuple[str, bool]:
+    """Delimiter and whether the first line is a header."""
+    with path.open("rb") as file:
+        line = file.readline(2**20)
+    if not line.strip() or b"\0" in line:
+        raise FileError(
+            f"{path.name} is empty or no text. Give a table of numbers, "
+            "one row per sample."
+        )
+    first = line.decode("utf-8-sig", "replace")
+    delimiter = max(_DELIMITERS, key=first.count)
+    fields = _fields(first, delimiter)
+    numeric = sum(_is_number(f) for f in fields)
+    # One text field before numbers is a row name, not a header.
+    return delimiter, numeric < max(1, len(fields) - 1)
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return [f.strip().strip('"') for f in line.rstrip("\r\n").split(delimiter)]
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _native_csv(engine: str, path: Path, delimiter: str, header: bool) -> Any:
+    """The table as its library reads it; each spells these options differently."""
+    if engine == "pyarrow":
+        from pyarrow import csv
+
+        return csv.read_csv(
+            path,
+            csv.ReadOptions(autogenerate_column_names=not header, use_threads=False),
+            csv.ParseOptions(delimiter=delimiter),
+        )
+    if engine == "polars":
+        import polars
+
+        return polars.read_csv(path, separator=delimiter, has_header=header)
+    import pandas
+
+    table = pandas.read_csv(path, sep=delimiter, header=0 if header else None)
+    return table.rename(columns=str)
+
+
+def _plain_columns(path: Path, delimiter: str, header: bool) -> dict[str, NDArray]:
+    """Numbers only, by NumPy, where no table library is installed."""
+    with path.open(encoding="utf-8-sig") as file:
+        names = _fields(file.readline(), delimiter)
+    values = np.loadtxt(
+        path, delimiter=delimiter, skiprows=int(header), ndmin=2, comments=None
+    )
+    if not header:
+        names = [f"column{i}" for i in range(values.shape[1])]
+    return dict(zip(distinct(names), values.T, strict=True))
+
+
+def _split(
+    columns: dict[str, NDArray], path: Path, request: Request, *, named: bool
+) -> RawData:
+    """Row names, labels and the matrix of the remaining columns."""
+    row_names = _take_row_names(columns)
+    if path.stem.lower() in LABEL_NAMES and len(columns) == 1:
+        alone = _as_labels(*columns.values())
+        return RawData(views=[], names=[], labels=alone, row_names=row_names)
+    labels = _take_labels(columns, request)
+    text = [n for n, c in columns.items() if c.dtype.kind not in "fiub"]
+    if text or not columns:
+        raise FileError(
+            f"{path.name} has columns that are not numeric: "
+            f"{name_list(text, 8) or 'no numeric column is left'}. "
+            "Drop or encode them, or name the label column with labels= (--labels)."
+        )
+    return RawData(
+        views=[np.column_stack(list(columns.values()))],
+        names=[path.stem],
+        feature_names=[[clean_name(n) for n in columns]] if named else None,
+        labels=labels,
+        row_names=row_names,
+    )
+
+
+def _as_labels(column: NDArray) -> NDArray:
+    return tidy_labels(column if column.dtype.kind in "fiub" else column.astype(str))
+
+
+def _take_row_names(columns: dict[str, NDArray]) -> list[str] | None:
+    """Remove and return a leading column of names (text, or an unnamed index)."""
+    if len(columns) < 2:
+        return None
+    first = _PARQUET_INDEX if _PARQUET_INDEX in columns else next(iter(columns))
+    index = first in _INDEX_NAMES
+    text = columns[first].dtype.kind in "OUST" and first.lower() not in LABEL_NAMES
+    names = [clean_name(v) for v in columns[first]] if index or text else []
+    if not index and (not text or len(set(names)) < len(names)):
+        return None
+    del columns[first]
+    return names
+
+
+def _take_labels(columns: dict[str, NDArray], request: Request) -> NDArray | None:
+    name = request.labels
+    if name is None:
+        usual = [n for n in columns if n.lower() in LABEL_NAMES]
+        name = usual[0] if len(usual) == 1 and len(columns) > 1 else None
+    if not isinstance(name, str):
+        return None
+    if name not in columns:
+        raise FileError(
+            f"There is no column {name!r}. Found: {name_list(columns)}. "
+            "Name one with labels= (--labels)."
+        )
+    return _as_labels(columns.pop(name))

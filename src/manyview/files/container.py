@@ -1,0 +1,168 @@
+"""One zip of JSON and arrays, safe to share: ``NAME.json`` and ``arrays/N.npy``.
+
+Nothing in a file can run: there is no pickle. Entries are stored without
+compression, so a file never grows when it is read. The last 64 bytes are the
+SHA-256 of all bytes before them: a file with a single changed byte is refused
+before anything else is looked at. Model files and checkpoints are such files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from manyview.engine.resources import parse_size, require_room
+from manyview.errors import FileError
+from manyview.files.atomic import atomic_file
+from manyview.files.npy_file import read_array
+
+# A million fitted numbers written out in JSON are 20 MB; more is no description.
+MOST_JSON_BYTES = 256 * 2**20
+DIGEST_BYTES = 64
+COMMENT = b"manyview-sha256:"
+_ARRAY = re.compile(r"arrays/(0|[1-9][0-9]{0,8})\.npy")
+
+
+def write_container(
+    target: Path, what: str, content: Mapping[str, Any], arrays: Sequence[Any]
+) -> None:
+    """Write a file that is a `what`, such as a ``"model"``, whole or not at all."""
+    text = json.dumps(
+        {"format": f"manyview {what}", **content}, ensure_ascii=False, allow_nan=False
+    )
+    with atomic_file(target) as part, part.open("w+b") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(_entry(f"{what}.json"), text)
+            for number, array in enumerate(arrays):
+                entry = _entry(f"arrays/{number}.npy")
+                with archive.open(entry, "w", force_zip64=True) as out:
+                    host = np.asarray(array)
+                    np.lib.format.write_array(out, host, allow_pickle=False)
+            archive.comment = COMMENT + b"0" * DIGEST_BYTES
+        end = file.seek(0, io.SEEK_END) - DIGEST_BYTES
+        digest = _digest(file, end)
+        file.seek(end)
+        file.write(digest)
+
+
+def read_container(
+    source: Path, what: str, memory_limit: int | float | str | None = None
+) -> tuple[dict[str, Any], list[Any]]:
+    """The content and the arrays of a `what` that `write_container` wrote."""
+    name = source.name
+    try:
+        with source.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            require_room(size, parse_size(memory_limit), f"The {what} {name}")
+            _check_digest(file, size, name, what)
+            return _read(file, size, name, what)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(
+            f"{source} could not be read: {error.strerror or error}. Give a file "
+            "written by save."
+        ) from error
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """An entry without a date: the same content gives the same bytes."""
+    return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+
+
+def _digest(file: BinaryIO, n_bytes: int) -> bytes:
+    """SHA-256, in hexadecimal, of the first bytes of a file."""
+    found = hashlib.sha256()
+    file.seek(0)
+    left = n_bytes
+    while left > 0 and (part := file.read(min(left, 2**20))):
+        found.update(part)
+        left -= len(part)
+    return found.hexdigest().encode()
+
+
+def _check_digest(file: BinaryIO, size: int, name: str, what: str) -> None:
+    end = size - DIGEST_BYTES
+    mark = b""
+    if end >= len(COMMENT):
+        file.seek(end - len(COMMENT))
+        mark = file.read(len(COMMENT))
+    if mark != COMMENT:
+        raise FileError(
+            f"{name} is no {what} file, or its end is missing. Give a file written by "
+            "save, and copy it again if it was cut short."
+        )
+    file.seek(end)
+    if file.read() != _digest(file, end):
+        raise FileError(
+            f"{name} is damaged: its bytes do not match its checksum. Copy or save "
+            "it again."
+        )
+
+
+def _read(
+    file: BinaryIO, size: int, name: str, what: str
+) -> tuple[dict[str, Any], list[Any]]:
+    """The parts of a file whose checksum holds; hostile ones are refused."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            first, *entries = _check_entries(archive, size, name, f"{what}.json")
+            content = _read_json(archive, first, name, what)
+            arrays = []
+            for entry in entries:
+                with archive.open(entry) as stream:
+                    where = f"{entry.filename} in {name}"
+                    arrays.append(read_array(stream, where, entry.file_size))
+            return content, arrays
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise FileError(
+            f"{name} is refused: it is no plain zip archive ({error}). Save the "
+            f"{what} again."
+        ) from error
+
+
+def _check_entries(
+    archive: zipfile.ZipFile, size: int, name: str, first: str
+) -> list[zipfile.ZipInfo]:
+    """Names we wrote, nothing compressed, no more bytes than the file has."""
+    infos = archive.infolist()
+    for info in infos:
+        if info.filename != first and not _ARRAY.fullmatch(info.filename):
+            raise _refused(name, f"an entry named {info.filename[:80]!r}")
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise _refused(name, "compressed entries, which could grow without end")
+    wanted = [first, *(f"arrays/{i}.npy" for i in range(len(infos) - 1))]
+    entries = {info.filename: info for info in infos}
+    if len(entries) != len(infos) or set(entries) != set(wanted):
+        raise _refused(name, "missing or doubled entries")
+    total = sum(info.file_size for info in infos)
+    if total > size or entries[first].file_size > MOST_JSON_BYTES:
+        raise _refused(name, "entries that claim more bytes than there are")
+    return [entries[entry] for entry in wanted]
+
+
+def _refused(name: str, seen: str) -> FileError:
+    return FileError(
+        f"{name} is refused: it holds {seen}. Only load files that save has written."
+    )
+
+
+def _read_json(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, what: str
+) -> dict[str, Any]:
+    try:
+        content = json.loads(archive.read(info))
+    except (ValueError, RecursionError) as error:
+        raise _refused(name, f"a {info.filename} that is no JSON") from error
+    if not isinstance(content, dict) or content.get("format") != f"manyview {what}":
+        raise _refused(name, f"a {info.filename} that describes no {what}")
+    return content

@@ -1,0 +1,110 @@
+"""What the names in model files and checkpoints mean in this release.
+
+Files name records, their fields and fitted values by the names on the left,
+which never change within a version of the format. On the right stands where
+they live in Python: who renames a class, a field or an attribute changes the
+right-hand side here and no file notices. What a new version of the format
+calls otherwise, `manyview.files.migrations` translates.
+
+Nothing that is not in these tables is ever looked up for a file.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+# Where a model runs is no part of it: these go back to their defaults.
+PLACE = ("device", "engine", "memory_limit", "checkpoint", "verbose")
+
+
+class Record(NamedTuple):
+    """One kind of record: its class, and its fields by their names in files."""
+
+    home: str
+    fields: dict[str, str]
+
+    def find_class(self) -> Any:
+        """The class, imported when a file or a model holds one."""
+        module, _, name = self.home.rpartition(".")
+        return getattr(import_module(module), name)
+
+
+def _record(home: str, same: str, **renamed: str) -> Record:
+    """Fields that are called the same in Python, and those that are not."""
+    names = {name: name for name in same.split()}
+    return Record(f"manyview.{home}", {**names, **renamed})
+
+
+RECORDS = {
+    "centres": _record("kmeans.passes.Centres", "points offsets"),
+    "choice": _record(
+        "selection.Choice",
+        "n_clusters best_guess certainty candidates gap stability silhouette score",
+    ),
+    "feature map": _record(
+        "baselines.parts.rbf_features.FeatureMap", "scaling kernel mean"
+    ),
+    "features": _record(
+        "stages.kernels.Features",
+        "scalings kernels means reduces centres keep sampled reuse",
+    ),
+    "finished rounds": _record(
+        "stages.rounds.Finished", "rounds objective trace products smooth"
+    ),
+    "first": _record("stages.rounds.First", "features products smooth weights"),
+    "graph": _record("stages.anchor_graph.Graph", "scalings pieces n_neighbors exact"),
+    "graph start": _record("stages.rounds.GraphStart", "features scale centre"),
+    "kernel": _record("stages.anchors.Kernel", "name anchors width"),
+    "order report": _record(
+        "stages.order_report.OrderReport", "index_nmi changes expected_changes"
+    ),
+    "passes": _record("s2mvtc.Passes", "spectrum start rounds"),
+    "piece": _record("stages.anchor_graph.Piece", "view anchors"),
+    "ridge": _record("stages.ridge.Ridge", "reduce factor mean gram"),
+    "round": _record(
+        "stages.rounds.Round",
+        "features fits offsets smooth filtered beta worth centre by_length keep trace "
+        "sums",
+    ),
+    "scaling": _record(
+        "stages.scaling.Scaling", "kind root shift scale unit", missing="gaps"
+    ),
+    "setup": _record(
+        "stages.set_up.Setup",
+        "anchors ridges spectrum start first partition explained",
+    ),
+    "spectrum": _record("stages.anchor_graph.Spectrum", "graph table values weights"),
+    "start": _record("stages.rounds.Start", "features weights offsets signs"),
+}
+
+# Fitted values that users do not see. Public ones, such as labels_, keep their name.
+ATTRIBUTES = {
+    "centres": "_centres",
+    "dtype": "_dtype",
+    "feature maps": "_maps",
+    "moments": "_moments",
+    "passes": "_passes",
+    "projections": "_Us",
+    "scalings": "_scalings",
+    "spectrum": "_spectrum",
+}
+
+_RECORD_NAMES = {record.home: name for name, record in RECORDS.items()}
+_ATTRIBUTE_NAMES = {python: name for name, python in ATTRIBUTES.items()}
+
+
+def record_name(value: Any) -> str | None:
+    """The name in files of the value's class, if it is a record."""
+    kind = type(value)
+    return _RECORD_NAMES.get(f"{kind.__module__}.{kind.__qualname__}")
+
+
+def attribute_name(python: str) -> str | None:
+    """The name in files of a fitted attribute; None where it has none."""
+    return python if is_public(python) else _ATTRIBUTE_NAMES.get(python)
+
+
+def is_public(name: str) -> bool:
+    """Is this a fitted value that users see, by scikit-learn's convention?"""
+    return name.isidentifier() and name.endswith("_") and not name.startswith("_")

@@ -1,0 +1,121 @@
+"""Which rows a report draws, and where."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
+from sklearn.neighbors import NearestNeighbors
+
+from manyview.engine.contract import open_engine
+from manyview.present.plot import Map, choose_rows, flatten
+from manyview.report.subject import Subject
+from manyview.stages.sampling import choose_scalings, draw
+from manyview.stages.scaling import apply_scaling
+from manyview.views.views import Views
+
+Matrix = np.ndarray[Any, Any]
+
+MOST_POINTS = 50_000  # WebGL pans that many without a stall
+VIEW_POINTS = 2_000  # of every view's map, a small picture
+SCALING_ROWS = 2_000  # shares of zeros and signs are settled by then
+BESIDE = 5  # laid-out neighbours that place a further row
+WIDTH = 50  # components that t-SNE sees; customary, more are mostly noise
+
+
+class Maps(NamedTuple):
+    """The map of the consensus, and those of the views where they are at hand.
+
+    `of_embedding` says whether `main` shows the embedding rather than all views
+    side by side; the rows of `views` are places in ``main.rows``, so that all maps
+    share colours and names.
+    """
+
+    main: Map | None
+    of_embedding: bool
+    views: list[Map]
+
+
+def draw_maps(subject: Subject, method: str = "auto") -> Maps:
+    """The maps of a page."""
+    rows = choose_rows(subject.n_samples, MOST_POINTS)
+    views = subject.views
+    if subject.embedding is not None:
+        shown = np.asarray(subject.embedding[rows], dtype=np.float64)
+    elif views is not None:
+        shown = _side_by_side(views, rows, subject.n_clusters)
+    else:
+        return Maps(None, False, [])
+    main = lay_out(shown, method=method)._replace(rows=rows)
+    of_embedding = subject.embedding is not None
+    if views is None:
+        return Maps(main, of_embedding, [])
+    few = choose_rows(len(rows), VIEW_POINTS)
+    by_view = lay_out_views(views, rows[few], subject.n_clusters, method=method)
+    return Maps(main, of_embedding, [m._replace(rows=few[m.rows]) for m in by_view])
+
+
+def lay_out(shown: Matrix, *, method: str = "auto", seed: int = 0) -> Map:
+    """The map of the given rows.
+
+    t-SNE lays out as many as `plot.flatten` takes; a further row is put in the
+    middle of its nearest neighbours among them.
+    """
+    flat = flatten(shown, method=method, random_state=seed)
+    every = np.arange(len(shown))
+    if len(flat.rows) == len(every):
+        return flat
+    search = NearestNeighbors(n_neighbors=BESIDE).fit(shown[flat.rows])
+    rest = np.setdiff1d(every, flat.rows)
+    points = np.empty((len(every), 2))
+    points[flat.rows] = flat.points
+    beside = search.kneighbors(shown[rest], return_distance=False)
+    points[rest] = flat.points[beside].mean(axis=1)
+    how = (
+        f"{flat.how} of {len(flat.rows):,} rows, the others amid their nearest "
+        "neighbours"
+    )
+    return Map(points, every, how)
+
+
+def lay_out_views(
+    views: Views, rows: Matrix, n_clusters: int, *, method: str = "auto", seed: int = 0
+) -> list[Map]:
+    """The map of every view by itself, of the given rows that have it."""
+    present = np.asarray(views.block(rows).present)
+    found = []
+    for v, x in enumerate(_scaled(views, rows, n_clusters, seed)):
+        there = np.flatnonzero(present[:, v])
+        if there.size:
+            own = reduce(x[there], seed)
+            flat = flatten(own, method=method, random_state=seed)
+            found.append(flat._replace(rows=there))
+        else:
+            found.append(Map(np.empty((0, 2)), there, "nothing"))
+    return found
+
+
+def _side_by_side(views: Views, rows: Matrix, n_clusters: int, seed: int = 0) -> Matrix:
+    """All views scaled and joined, reduced: the map of a method without embedding."""
+    parts = [reduce(x, seed) for x in _scaled(views, rows, n_clusters, seed)]
+    spread = [p / max(float(np.sqrt((p**2).sum(axis=1).mean())), 1e-12) for p in parts]
+    return reduce(np.concatenate(spread, axis=1), seed)
+
+
+def _scaled(views: Views, rows: Matrix, n_clusters: int, seed: int) -> list[Any]:
+    """Every view of the given rows, scaled as a fit would."""
+    engine = open_engine(views, views.dtype)
+    drawn = draw(engine, min(SCALING_ROWS, len(views)), seed)
+    scalings = choose_scalings(drawn, "auto", n_clusters)
+    arrays = views.block(rows).views
+    return [apply_scaling(x, s) for x, s in zip(arrays, scalings, strict=True)]
+
+
+def reduce(x: Any, seed: int) -> Matrix:
+    """Rows in at most `WIDTH` principal directions, dense."""
+    if min(x.shape) <= WIDTH:
+        return np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
+    svd = TruncatedSVD(WIDTH, random_state=seed)
+    return np.asarray(svd.fit_transform(x), dtype=np.float64)

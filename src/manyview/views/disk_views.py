@@ -1,0 +1,35 @@
+"""Views that stay on disk and travel as the call that opens them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from manyview.views.views import Views
+
+
+class DiskViews(Views):
+    """Views of paths; pickled as ``opener(*paths)``, so every process opens its own.
+
+    Parameters
+    ----------
+    views : list of sliceable arrays
+        As in `Views`, like the other `parts`.
+    opener : function at the top of a module
+        Gives these views again, in whichever process it is called.
+    paths : tuple of str
+    """
+
+    def __init__(
+        self,
+        views: Any,
+        *,
+        opener: Callable[..., DiskViews],
+        paths: tuple[str, ...],
+        **parts: Any,
+    ) -> None:
+        super().__init__(views, **parts)
+        self.opener, self.paths = opener, paths
+
+    def __reduce__(self) -> Any:
+        return self.opener, self.paths

@@ -1,0 +1,147 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from manyview.files.run_folder import read_meta
+from manyview.metrics import clustering_scores
+
+SIMPLE = ("--method", "concat-kmeans", "--out", "run")
+
+
+def test_results_are_those_of_the_estimator(manyview, folder: Path) -> None:
+    code, out, _ = manyview(
+        "fit", "a.npy", "b.npy", "-k", 4, "--set", "n_init=2", "--seed", 3,
+        "--labels", "y.txt", *SIMPLE,
+    )  # fmt: skip
+    from manyview.baselines import ConcatKMeans
+
+    views = [np.load("a.npy"), np.load("b.npy")]
+    expected = ConcatKMeans(4, n_init=2, random_state=3).fit_predict(views)
+    assert code == 0
+    np.testing.assert_array_equal(np.load("run/labels.npy"), expected)
+    meta = read_meta("run")
+    assert meta["method"] == "ConcatKMeans"
+    place = {"engine": "local", "checkpoint": None}
+    named = {"n_clusters": 4, "n_init": 2, "random_state": 3}
+    assert meta["settings"] == {**named, **place}
+    assert meta["data"]["files"] == ["a.npy", "b.npy"]
+    assert [v["name"] for v in meta["data"]["views"]] == ["a", "b"]
+    assert set(meta["timings"]) == {"reading", "fitting"}
+    known = np.loadtxt("y.txt", dtype=int)
+    assert meta["scores"] == pytest.approx(clustering_scores(known, expected))
+    assert f"{meta['scores']['ACC']:.4f}" in out
+    assert str(folder / "run") in out
+
+
+def test_a_fit_without_smoothing_leaves_its_embedding(manyview, folder) -> None:
+    code, *_ = manyview(
+        "fit", "a.npy", "b.npy", "-k", 4, "--smoothing", "none", "-o", "run",
+        "--set", "n_components=8", "--set", "max_iter=2",
+    )  # fmt: skip
+    meta = read_meta("run")
+    assert code == 0
+    assert meta["method"] == "SequenceS2MVTC"
+    assert meta["settings"]["smoothing_weight"] == 0.0
+    assert meta["scores"] is None
+    assert np.load("run/embedding.npy").shape == (300, 8)
+
+
+def test_s2mvtc_is_the_default(manyview, folder) -> None:
+    assert manyview("fit", "a.npy", "-k", 4, "-o", "run").code == 0
+    assert read_meta("run")["method"] == "S2MVTC"
+
+
+def test_row_names_go_into_the_labels(manyview, folder) -> None:
+    rows = [f"item{i},{i % 2 * 9 + i / 100},{i % 2}" for i in range(20)]
+    Path("table.csv").write_text("name,x,label\n" + "\n".join(rows))
+    assert manyview("fit", "table.csv", "-k", 2, *SIMPLE).code == 0
+    lines = Path("run/labels.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines[1:4]] == [
+        "item0",
+        "item1",
+        "item2",
+    ]
+    assert read_meta("run")["scores"]["ACC"] == 1.0
+
+
+def test_labels_can_be_left_out(manyview, folder) -> None:
+    np.savez("data.npz", X1=np.load("a.npy"), Y=np.loadtxt("y.txt", dtype=int))
+    assert manyview("fit", "data.npz", "-k", 4, "--labels", "none", *SIMPLE).code == 0
+    assert read_meta("run")["scores"] is None
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["none.npy", "-k", "3"], "'none.npy' is neither an existing file"),
+        (["text.docx", "-k", "3"], "text.docx is in no format we can read"),
+        (["a.npy", "-k", "0"], "--clusters must be at least 1; got 0"),
+        (["a.npy", "-k", "three"], "whole number of at least 1; got 'three'"),
+        (["a.npy", "-k", "301"], "more than the 300 rows"),
+        (["a.npy", "-k", "3", "--method", "OPCM"], "Did you mean OPMC"),
+        (["a.npy", "-k", "3", "--seed", "-1"], "--seed must be at least 0"),
+        (["a.npy", "-k", "3", "--set", "n_inits=3"], "Did you mean n_init"),
+        (["a.npy", "-k", "3", "--set", "n_init=many"], "n_init must be a whole number"),
+        (["a.npy", "-k", "3", "--set", "n_init"], "not of the form name=value"),
+        (["a.npy", "-k", "3", "--set", "random_state=1"], "use --seed"),
+        (["a.npy", "-k", "3", "--smoothing", "graph"], "no parameter 'smoothing'"),
+        (
+            ["a.npy", "-k", "3", "--method", "S2MVTC", "--smoothing", "rows"],
+            "--smoothing 'rows' is unknown; choose from graph",
+        ),
+        (["a.npy", "-k", "3", "--labels", "few.txt"], "one entry per row (300)"),
+        (["a.npy", "-k", "3", "--labels", "species"], "No labels named 'species'"),
+        (["a.npy", "short.npy", "-k", "3"], "a has 300, short has 200"),
+        (["a.npy", "nan.npy", "-k", "3"], "View 'nan' holds NaN or infinity"),
+        (["a.npy", "-k", "3", "--out", "a.npy/run"], "not a folder you may write to"),
+        (["a.npy", "-k", "3", "--out", "full"], "not empty and holds no earlier run"),
+    ],
+)
+def test_bad_input_gets_one_sentence(
+    args: list[str], message: str, manyview, folder: Path
+) -> None:
+    Path("text.docx").write_bytes(b"hello")
+    Path("few.txt").write_text("0\n1\n1\n")
+    np.save("short.npy", np.ones((200, 2)))
+    broken = np.ones((300, 2))
+    broken[5, 1] = np.nan
+    np.save("nan.npy", broken)
+    Path("full").mkdir()
+    Path("full/thesis.txt").write_text("")
+    before = sorted(folder.rglob("*"))
+    code, out, err = manyview("fit", *SIMPLE, *args)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("Error: ") and err.count("\n") == 1
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_an_earlier_run_needs_force(manyview, folder) -> None:
+    assert manyview("fit", "a.npy", "-k", 3, *SIMPLE).code == 0
+    again = manyview("fit", "a.npy", "-k", 2, *SIMPLE)
+    assert again.code == 2 and "--force" in again.err
+    assert manyview("fit", "a.npy", "-k", 2, "--force", *SIMPLE).code == 0
+    assert json.loads(Path("run/run.json").read_text())["settings"]["n_clusters"] == 2
+
+
+def test_choose_k_counts_and_draws(manyview, folder: Path) -> None:
+    code, out, _ = manyview(
+        "choose-k", "a.npy", "b.npy", "--to", 8, "--figure", "k", "--json"
+    )
+    assert code == 0
+    found = json.loads(out.splitlines()[0])
+    assert found["candidates"] == list(range(2, 9))
+    assert Path("k.png").is_file() and Path("k.svg").is_file()
+    code, out, _ = manyview("choose-k", "a.npy", "b.npy", "--to", 4)
+    assert code == 0 and "stability" in out
+
+
+def test_methods_are_listed(manyview) -> None:
+    from manyview.methods import all_methods
+
+    code, out, _ = manyview("methods")
+    assert code == 0
+    assert all(m.name in out for m in all_methods())
+    assert "CVPR 2024" in manyview("methods", "--cite").out

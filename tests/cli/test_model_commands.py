@@ -1,0 +1,80 @@
+"""``manyview predict`` and ``manyview explain``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from manyview import load_model
+from manyview.files.run_folder import read_meta
+
+FIT = ("fit", "a.npy", "b.npy", "-k", 3, "--method", "AnchorSpectral", "-o", "run")
+
+
+@pytest.fixture
+def run(manyview, folder: Path) -> Path:
+    code, out, err = manyview(*FIT)
+    assert code == 0, err
+    assert "model" in out
+    return folder / "run"
+
+
+def test_fit_leaves_its_model(run: Path) -> None:
+    model = load_model(run / "model.manyview")
+    assert np.array_equal(model.labels_, np.load(run / "labels.npy"))
+    assert "model.manyview" in read_meta(run)["files"]
+
+
+@pytest.mark.parametrize("model", ["run", "run/model.manyview"])
+def test_predict_places_rows(manyview, run: Path, model: str) -> None:
+    code, out, err = manyview(
+        "predict", model, "a.npy", "b.npy", "-o", "new", "--labels", "y.txt"
+    )
+    assert (code, err) == (0, "")
+    assert np.array_equal(np.load("new/labels.npy"), np.load("run/labels.npy"))
+    meta = read_meta("new")
+    assert meta["command"] == "predict" and meta["model"] == model
+    assert f"{meta['scores']['ACC']:.4f}" in out
+
+
+def test_predict_refuses_what_it_cannot_do(manyview, run: Path) -> None:
+    code, _, err = manyview("predict", "run", "a.npy", "-o", "new")
+    assert code == 2 and "features" in err
+    code, _, err = manyview("predict", "a.npy", "b.npy", "-o", "new")
+    assert code == 2 and "no model file" in err
+    args = ("fit", "a.npy", "b.npy", "-k", 3, "--method", "FastMICE", "-o", "other")
+    assert manyview(*args).code == 0
+    code, _, err = manyview("predict", "other", "a.npy", "b.npy", "-o", "new")
+    assert code == 2 and "cannot place new rows" in err
+    assert not Path("new").exists()
+
+
+def test_explain_shows_and_writes_tables(manyview, run: Path) -> None:
+    code, out, err = manyview(
+        "explain", "run", "a.npy", "b.npy", "--no-leave-out", "-o", "why"
+    )
+    assert (code, err) == (0, "")
+    assert "influence" in out and "feature" in out
+    assert {p.stem for p in Path("why").iterdir()} == {
+        "views", "agreement", "clusters", "features",
+    }  # fmt: skip
+
+
+def test_explain_prints_json(manyview, run: Path) -> None:
+    code, out, _ = manyview("explain", "run", "a.npy", "b.npy", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["views"] == ["a", "b"]
+    assert sum(found["view_influence"]) == pytest.approx(1.0)
+    assert len(found["change_without_view"]) == 2
+    assert sum(found["sizes"]) == 300 and len(found["features"]) == 15
+
+
+def test_fill_reaches_the_fit(manyview, folder: Path) -> None:
+    holes = np.load("a.npy").astype(float)
+    holes[5, 1] = np.nan
+    np.save("holes.npy", holes)
+    args = ("fit", "holes.npy", "b.npy", *FIT[3:])
+    code, _, err = manyview(*args)
+    assert code == 2 and "filled" in err
+    assert manyview(*args, "--fill", "mean").code == 0

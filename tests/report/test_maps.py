@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from manyview import Views
+from manyview.present import plot
+from manyview.report.maps import _side_by_side, lay_out, lay_out_views, reduce
+
+
+def test_further_rows_lie_amid_their_neighbours(monkeypatch) -> None:
+    monkeypatch.setattr(plot, "MOST_POINTS", 200)
+    rng = np.random.default_rng(0)
+    group = np.arange(600) % 2
+    rows = rng.normal(size=(600, 4)) + 50 * group[:, None]
+    flat = lay_out(rows, method="pca")
+    assert flat.points.shape == (600, 2) and "200 rows" in flat.how
+    middle = flat.points[:, 0].mean()
+    side = flat.points[:, 0] > middle
+    assert (side == side[0]).tolist() == (group == 0).tolist()
+
+
+def test_a_view_map_leaves_out_the_rows_without_it() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 40, 3))
+    second[10:] = np.nan
+    shown = np.arange(5, 35)
+    found = lay_out_views(Views([first, second]), shown, 2, method="pca")
+    assert [len(flat.rows) for flat in found] == [30, 5]
+    assert found[1].rows.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_wide_views_are_reduced(kind) -> None:
+    x = np.random.default_rng(0).normal(size=(80, 200))
+    reduced = reduce(kind(x), 0)
+    assert reduced.shape == (80, 50)
+    assert reduce(kind(x[:, :3]), 0) == pytest.approx(x[:, :3])
+
+
+def test_side_by_side_gives_every_view_the_same_say() -> None:
+    rng = np.random.default_rng(0)
+    group = np.arange(100) % 2
+    loud = 1000 * rng.normal(size=(100, 3))
+    telling = rng.normal(size=(100, 3)) * 0.1 + group[:, None]
+    joined = _side_by_side(Views([loud, telling]), np.arange(100), 2)
+    between = np.abs(joined[group == 0].mean(0) - joined[group == 1].mean(0))
+    assert (between / joined.std(0)).max() > 1.5
