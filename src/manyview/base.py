@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from array_api_compat import is_torch_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, TransformerTags
@@ -37,7 +36,32 @@ from manyview.errors import (
     ManyviewError,
     NotFittedError,
 )
+from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
+from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
+from manyview.predicting import Passes, PredictsByReplay
+from manyview.running import progress
+from manyview.selection import Choice, choose_n_clusters
+from manyview.stages.costs import Cost, plan_of
+from manyview.stages.rounds import History
+from manyview.stages.sampling import (
+    INFLUENCE_ROWS,
+    Draw,
+    choose_scalings,
+    draw,
+    measure_influence,
+)
+from manyview.stages.scaling import Scaling
+from manyview.stages.setup import Setup
+from manyview.views.parsing import (
+    check_count,
+    check_rows,
+    child_seed,
+    generator,
+    is_dask,
+    is_single_table,
+    lies_elsewhere,
+)
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
@@ -158,8 +182,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(str(error)) from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to a file `manyview.load_model` reads; its path."""
-        self._check_fitted()
+        """Write the fitted model to a file that `load_model` reads; its path."""
         return write_model(self, path)
 
     def _check_n_clusters(self, n_samples: int) -> None:
@@ -341,6 +364,7 @@ class PassClusterer(
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         raise NotImplementedError
 
+
 def by_caller(values: Sequence[Any], engine: Engine) -> list[Any]:
     """Per-view values in the caller's order of the views."""
     return [values[v] for v in np.argsort(engine.view_order)]
@@ -375,5 +399,9 @@ def caller_trace(
     """Traced rows and views in the caller's order."""
     wanted = engine.engine_rows(check_rows(trace, engine.n_samples))
     back = np.searchsorted(np.sort(wanted), wanted)
-    names = {f"{letter}{v}": f"{letter}{own}" for letter in "BY" for v, own in enumerate(engine.view_order)}
+    names = {
+        f"{letter}{v}": f"{letter}{own}"
+        for letter in "BY"
+        for v, own in enumerate(engine.view_order)
+    }
     return [{names.get(n, n): rows[back] for n, rows in t.items()} for t in traced]

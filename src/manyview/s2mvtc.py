@@ -31,13 +31,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
-from manyview.base import ManyviewTags, check_rows, child_seed, generator
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
-from manyview.errors import InputError
-from manyview.files.checkpoint import Checkpoint
-from manyview.kmeans import passes as assign
-from manyview.replay import ReplayClusterer
+from manyview.base import PassClusterer, caller_trace, trace_rows
+from manyview.engine.contract import NO_CHECKPOINT, Engine
+from manyview.kmeans.passes import ROWS_PER_ANCHOR, kmeans, partition
 from manyview.running import progress
 from manyview.sequence_s2mvtc import SequenceS2MVTC
 from manyview.stages.anchor_graph import fit_graph, frequency_weights, sample_size
@@ -220,59 +216,29 @@ class S2MVTC(PassClusterer):
         trace : array of row numbers, optional
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
-        check_settings(self)
-        if not uses_order(self) and (order is not None or groups is not None):
-            raise InputError(
-                f"smoothing={self.smoothing!r} does not use order= or groups=. Leave "
-                "them out, or choose smoothing='sequence' or 'graph+sequence'."
-            )
-        views = self._begin(X)
-        with progress.shown(self.verbose), passes_as_tasks(self, views):
-            self._settle_n_clusters(views)
-            self._dtype = np.dtype(self.dtype or views.dtype)
-            engine = self._open(views)
-            return self._fit_engine(engine, order, groups, trace)
-
-    def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
-        """The method on an engine's blocks: set-up passes, rounds, clustering."""
-        given = {"order": order, "groups": groups, "trace": trace}
-        saved: NoCheckpoint = NO_CHECKPOINT
-        if self.checkpoint is not None:
-            saved = Checkpoint(self.checkpoint, self, **given)
-        rng = saved.keep("rng", generator(self.random_state))
-        m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
-        drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
-        saved.check_data(drawn, engine)
-        self._check_drawn(drawn)
-        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
-        drawn = drawn.seen(scalings)
-        seeds = [child_seed(rng) for _ in range(3)]
-        setup = saved.load("setup")
-        if setup is None:
-            setup = self._set_up(engine, drawn, scalings, m, seeds)
-            saved.save("setup", setup)
-        else:
-            enter(engine, setup.spectrum, setup.start)
-        sequence = self._make_sequence(engine.n_samples, order, groups)
-        with finish_the_round():
-            history = run_rounds(
-                engine,
-                setup.first,
-                setup.ridges,
-                self._weights(setup.spectrum, setup.explained),
-                max_iter=self.n_rounds,
-                sequence=self._put_sequence(engine, sequence),
-                trace=None if trace is None else check_rows(trace, engine.n_samples),
-                saved=saved,
-            )
-            self._keep(setup, history)
-            # Centres of a fit that was stopped early are no step of the whole one.
-            whole = self.n_iter_ == self.n_rounds
-            kept = saved if whole else NO_CHECKPOINT
-            self._cluster(engine, drawn, seeds[2], setup.partition, kept)
-            if sequence is not None:
-                self.order_report_ = order_report(
-                    to_host(self.labels_), sequence, self.n_clusters_
+        self._check_settings()
+        views = self._views_to_fit(X)
+        with self._engine_for(views) as engine:
+            saved = self._open_checkpoint(trace=trace)
+            m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
+            drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
+            setup = saved.load("setup")
+            if setup is None:
+                setup = self._set_up(engine, drawn, scalings, m, seeds)
+                saved.save("setup", setup)
+            else:
+                enter(engine, setup.spectrum, setup.start)
+            rows = trace_rows(engine, trace)
+            with progress.finish_the_round():
+                history = run_rounds(
+                    engine,
+                    setup.start.features,
+                    setup.ridges,
+                    self._weights(setup),
+                    setup.first,
+                    max_iter=self.max_iter,
+                    trace=rows,
+                    saved=saved,
                 )
                 # Centres of a fit that was stopped early are no step of the whole.
                 whole = len(history.objective) == self.max_iter
@@ -311,27 +277,69 @@ class S2MVTC(PassClusterer):
         self,
         engine: Engine,
         drawn: Draw,
-        seed: int,
-        first: Matrix | None,
-        saved: NoCheckpoint,
-    ) -> None:
-        """The D, G problem of eq. (18) on the rows of B_bar."""
-        self.embedding_ = engine.read("B_bar")
-        if self.assign == "correlation":
-            rows = drawn.rows[: self.n_clusters_]
-            found = assign.correlation_kmeans(engine, rows)
-        else:
-            found = assign.kmeans(
-                engine,
-                self.n_clusters_,
-                drawn.rows,
-                n_init=self.n_init,
-                seed=seed,
-                first=first,
-                saved=saved,
-            )
-        self._centres = found.centres
-        self._finish(found.labels)
-        spectrum, start, _ = self._passes
-        weights = np.ones(self.n_views_) if spectrum is None else spectrum.weights
-        self._weigh_views(engine, drawn, start.features.scalings, weights)
+        scalings: tuple[Scaling, ...],
+        n_anchors: int,
+        seeds: list[int],
+    ) -> Setup:
+        """Features against anchors, the graph, and the start of the rounds from it."""
+        given = self.anchors
+        if not isinstance(given, str) and len(given) == self.n_views_:
+            given = [given[v] for v in engine.view_order]
+        anchors = choose_anchors(drawn, scalings, given, n_anchors, seeds[0])
+        plain = plain_features(
+            engine,
+            drawn,
+            scalings,
+            anchors,
+            kernel=self.kernel,
+            lam=self.lam,
+            n_rounds=self.max_iter,
+        )
+        features, ridges = fit_features(
+            plain, sum_grams(engine, plain), self.lam, RANK_TOL
+        )
+        spectrum = fit_graph(
+            engine,
+            drawn,
+            scalings,
+            n_clusters=self.n_clusters_,
+            n_anchors=self.n_graph_anchors,
+            n_neighbors=self.n_neighbors,
+            seed=seeds[1],
+        )
+        scale = frequency_weights(spectrum.values, self.n_clusters_)
+        start = GraphStart(features, scale, centre=False)
+        first, targets = start_from_graph(engine, start, ridges)
+        explained = np.ones(len(anchors))
+        if self.lam is None:
+            ridges, explained = choose_weights(ridges, targets)
+        # The graph's own partition of the drawn rows, which the rounds refine.
+        found = partition(
+            engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seeds[2]
+        )
+        return Setup(anchors, ridges, spectrum, start, first, found, explained)
+
+    def _weights(self, setup: Setup) -> Weights:
+        """Views weigh as in the graph, times what they explain of its vectors."""
+        of_views = setup.spectrum.weights * setup.explained
+        of_views = of_views * (self.n_views_ / of_views.sum())
+        return Weights(
+            beta=float(self.beta),
+            growth=1.0,
+            smooth=float(self.smoothing_weight),
+            centre=False,
+            of_views=tuple(float(w) for w in of_views),
+            by_length=self.lam is None,
+        )
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        return rounds_cost(
+            n_samples, n_features, itemsize, self, graph=True, n_rounds=self.max_iter
+        )
+
+    def _replay(self, engine: Engine) -> None:
+        """The passes of the fit that make B_bar, on other rows."""
+        enter(engine, self._passes.spectrum, self._passes.start)
+        for t, small in enumerate(self._passes.rounds):
+            plain = small._replace(keep=False, trace=None, sums="nobody")
+            engine.run(round_step, plain, title=f"Round {t + 1}")

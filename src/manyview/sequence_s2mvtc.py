@@ -213,7 +213,9 @@ class SequenceS2MVTC(PassClusterer):
         with self._engine_for(views) as engine:
             given = {"order": order, "groups": groups, "trace": trace}
             saved = self._open_checkpoint(**given)
-            drawn, scalings, seeds = self._draw(engine, self._sample_size(engine), saved)
+            drawn, scalings, seeds = self._draw(
+                engine, self._sample_size(engine), saved
+            )
             sequence = self._make_sequence(engine.n_samples, order, groups)
             setup = saved.load("setup")
             if setup is None:

@@ -10,21 +10,14 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import unit_rows
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    check_choice,
-    check_count,
-    child_seed,
-    generator,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.standardise import z_feature
 from manyview.baselines.parts.transfer_cut import transfer_cut
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans
+from manyview.views.parsing import check_choice, check_count, child_seed, generator
 
 MEMBER_ITER, CONSENSUS_ITER, CONSENSUS_INIT = 5, 20, 5
 FEATURE_SHARE = (0.2, 0.8)
@@ -117,7 +110,7 @@ class FastMICE(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X`; `y` is ignored."""
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         self._check()
         rng = generator(self.random_state)
         arrays, order = content_ordered(views, rng)
@@ -137,7 +130,7 @@ class FastMICE(MultiViewClusterer):
         self.n_iter_ = found.n_iter
         self.embedding_ = restored(embedding, order)
         self.member_labels_ = restored(np.stack(members, axis=1), order)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _check(self) -> None:
         for name in ("n_members", "n_anchors", "n_neighbors"):

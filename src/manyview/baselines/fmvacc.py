@@ -7,22 +7,21 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.cluster import KMeans
 
-from manyview.base import (
-    FloatArray,
-    MultiViewClusterer,
-    check_choice,
-    check_count,
-    check_number,
-    child_seed,
-    generator,
-)
+from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.anchor_match import fuse, match
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
+from manyview.views.parsing import (
+    check_choice,
+    check_count,
+    check_number,
+    child_seed,
+    generator,
+)
 
 MIN_ITER, MAX_ITER, TOLERANCE = 10, 50, 1e-6
 START_ROWS = 20_000
@@ -127,7 +126,7 @@ class FMVACC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X`; `y` is ignored."""
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         n_anchors = self._check(len(views))
         rng = generator(self.random_state)
         arrays, order = content_ordered(views, rng)
@@ -145,7 +144,7 @@ class FMVACC(MultiViewClusterer):
         embedding = singular_rows(fuse(graphs, self.matches_))
         labels = cluster_rows(embedding, self.n_clusters, self.n_init, rng)
         self.embedding_ = restored(embedding, order)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _check(self, n_samples: int) -> int:
         check_number(self.beta, "beta")

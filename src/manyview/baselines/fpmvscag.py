@@ -6,19 +6,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from manyview.base import (
-    FloatArray,
-    MultiViewClusterer,
-    check_count,
-    check_flag,
-    check_number,
-    generator,
-)
+from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
+from manyview.views.parsing import check_count, check_flag, check_number, generator
 
 
 class FPMVSCAG(MultiViewClusterer):
@@ -116,7 +110,7 @@ class FPMVSCAG(MultiViewClusterer):
         check_count(self.n_init, "n_init")
         check_number(self.tol, "tol")
         check_flag(self.exact, "exact")
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
         Xs = [z_feature(x) for x in raw]
@@ -129,7 +123,7 @@ class FPMVSCAG(MultiViewClusterer):
         self.view_weights_ = now.alpha
         self.objective_ = losses
         self.n_iter_ = len(losses)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _descend(self, Xs: list[FloatArray]) -> tuple[Factors, list[float]]:
         squares = np.array([np.vdot(x, x) for x in Xs], dtype=np.float64)

@@ -6,20 +6,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from manyview.base import (
-    FloatArray,
-    MultiViewClusterer,
+from manyview.base import FloatArray, MultiViewClusterer
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.simplex import project_simplex
+from manyview.baselines.parts.standardise import z_feature, z_sample
+from manyview.views.parsing import (
     check_choice,
     check_count,
     check_flag,
     check_number,
     generator,
 )
-from manyview.baselines.parts.content_order import content_ordered, restored
-from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
-from manyview.baselines.parts.procrustes import polar
-from manyview.baselines.parts.simplex import project_simplex
-from manyview.baselines.parts.standardise import z_feature, z_sample
 
 
 class FSMSC(MultiViewClusterer):
@@ -138,7 +137,7 @@ class FSMSC(MultiViewClusterer):
         check_flag(self.exact, "exact")
         for name in ("tau", "lambda1", "lambda2"):
             check_number(getattr(self, name), name)
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
         Xs = [self._scale(x) for x in raw]
@@ -150,7 +149,7 @@ class FSMSC(MultiViewClusterer):
         self.embedding_ = restored(E, order)
         self.anchor_graph_ = restored(Z, order)
         self.n_iter_ = len(self.objective_)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _scale(self, X: FloatArray) -> FloatArray:
         per_sample = self.standardise == "sample" and X.shape[1] > 2

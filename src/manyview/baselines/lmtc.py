@@ -8,19 +8,18 @@ import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from manyview.arrays.ops import unit_rows
-from manyview.base import (
-    FloatArray,
-    MultiViewClusterer,
+from manyview.base import FloatArray, MultiViewClusterer
+from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.embedding_kmeans import cluster_rows
+from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.standardise import z_feature
+from manyview.views.parsing import (
     check_choice,
     check_count,
     check_number,
     child_seed,
     generator,
 )
-from manyview.baselines.parts.content_order import content_ordered, restored
-from manyview.baselines.parts.embedding_kmeans import cluster_rows
-from manyview.baselines.parts.procrustes import polar
-from manyview.baselines.parts.standardise import z_feature
 
 FIRST_RHO = 1e-4
 
@@ -129,7 +128,7 @@ class LMTC(MultiViewClusterer):
         check_number(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
         check_count(self.n_init, "n_init")
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
         scale = unit_rows if self.standardise == "unit" else z_feature
@@ -140,7 +139,7 @@ class LMTC(MultiViewClusterer):
         labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
         self.embedding_ = restored(E, order)
         self.n_iter_ = len(self.residuals_)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _embed(self, Xs: list[FloatArray], rng: np.random.Generator) -> FloatArray:
         now = start(Xs, self.n_clusters, child_seed(rng))

@@ -7,18 +7,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from manyview.arrays.ops import index_sum
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    check_choice,
-    check_count,
-    check_number,
-    dense_views,
-    generator,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.standardise import feature_moments, z_feature
+from manyview.views.parsing import check_choice, check_count, check_number, generator
 
 _BLOCK_ROWS = 8192
 
@@ -110,7 +103,7 @@ class OPMC(MultiViewClusterer):
         check_count(self.n_init, "n_init")
         check_count(self.max_iter, "max_iter")
         check_number(self.tol, "tol")
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
         self._moments = [feature_moments(x) for x in Xs]
@@ -122,11 +115,11 @@ class OPMC(MultiViewClusterer):
         self.view_weights_ = best.weights
         self.objective_ = best.losses
         self.n_iter_ = len(best.losses)
-        return self._finish(restored(best.labels, order))
+        return self._store_labels(restored(best.labels, order))
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centre (n_samples,) of every row of `X`, views weighted as in fit."""
-        Xs = dense_views(self._again(X), self.cluster_centers_.dtype)
+        Xs = dense_views(self._views_to_predict(X), self.cluster_centers_.dtype)
         squared = np.repeat(self.view_weights_**2, self.n_features_per_view_)
         found = assign(self._side_by_side(Xs), self.cluster_centers_, squared)
         return found.labels.astype(np.intp)

@@ -9,21 +9,14 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import index_sum, unit_rows
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    check_count,
-    check_number,
-    child_seed,
-    dense_views,
-    generator,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
+from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.fold_admm import admm
 from manyview.baselines.parts.memory_need import require_memory
 from manyview.errors import InputError, InputTypeError
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
+from manyview.views.parsing import check_count, check_number, child_seed, generator
 from manyview.views.views import Views
 
 
@@ -137,7 +130,7 @@ class SMERAMVC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` as they stand; `y` is ignored."""
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         self.fold_ = self._check(len(views))
         require_memory(
             memory_need(views, self.fold_, self.n_anchors),
@@ -163,7 +156,7 @@ class SMERAMVC(MultiViewClusterer):
             random_state=child_seed(generator(self.random_state)),
         )
         labels = quiet_fit(search, self.embedding_).labels_
-        return self._finish(extend(labels, arrays, n_folded))
+        return self._store_labels(extend(labels, arrays, n_folded))
 
     def _check(self, n_samples: int) -> tuple[int, int]:
         check_number(self.lam, "lam")

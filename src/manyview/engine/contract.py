@@ -20,8 +20,8 @@ notes are the engine's; `put` and `read` speak in the caller's order.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
@@ -287,61 +287,9 @@ def _check_device(device: Any) -> None:
         )
 
 
-def is_elsewhere(X: Any) -> bool:
-    """Are these Dask collections or paths, rather than rows in memory?"""
-    items = X.values() if isinstance(X, Mapping) else X
-    many = list(items) if isinstance(items, (list, tuple, ValuesView)) else [X]
-    return any(is_lazy(item) for item in many) or _are_paths(many)
-
-
-def is_lazy(array: Any) -> bool:
-    """Is this a Dask array or DataFrame?"""
-    return hasattr(array, "__dask_graph__")
-
-
-def _are_paths(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(i, (str, os.PathLike)) for i in items)
-
-
-def views_elsewhere(X: Any) -> Any:
-    """Views that are read where they lie: by workers, or block by block from disk."""
-    items = [X] if isinstance(X, (str, os.PathLike)) else X
-    if isinstance(items, (list, tuple)) and _are_paths(list(items)):
-        from manyview.datasets.on_disk import open_on_disk
-
-        return open_on_disk(*items)
-    from manyview.engine.dask_views import DaskViews
-
-    return DaskViews(X)
-
-
-class NoCheckpoint:
-    """Keeps nothing: what a fit that no checkpoint follows writes to."""
-
-    def check_data(self, drawn: Any, engine: Engine) -> None:
-        """Refuse to go on with other data than those the checkpoint was made with."""
-
-    def keep(self, name: str, value: Any) -> Any:
-        """The value kept under this name; the given one where there is none."""
-        return value
-
-    def load(self, name: str) -> Any:
-        """The latest value of this name, or None."""
-        return None
-
-    def put_rows(self, name: str, engine: Engine) -> None:
-        """Give the engine's blocks the state fields of the latest value."""
-
-    def save(
-        self,
-        name: str,
-        value: Any,
-        *,
-        number: int = 0,
-        engine: Engine | None = None,
-        fields: Sequence[str] = (),
-    ) -> None:
-        """Keep a value, and state fields of the engine's blocks with it."""
-
-
-NO_CHECKPOINT = NoCheckpoint()
+def check_block_rows(block_rows: int | None) -> int:
+    """Rows per block: as asked for, or the usual number."""
+    if block_rows is None:
+        return sizes.block_rows
+    check_count(block_rows, "block_rows")
+    return block_rows

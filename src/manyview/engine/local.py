@@ -252,7 +252,9 @@ class RowState:
     def end_pass(self) -> None:
         """Show what the pass has made; forget what it has replaced."""
         if len(self._made) > 1:
-            raise AssertionError(f"Blocks of one pass made different fields: {self._made}.")
+            raise AssertionError(
+                f"Blocks of one pass made different fields: {self._made}."
+            )
         for number, fresh in self._fresh.items():
             self._kept[number].update(fresh)
         for name in self._replaced.union(*self._made):

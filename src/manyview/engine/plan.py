@@ -12,16 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# The driver's own matrices: Grams of features and of a few thousand anchors.
-DRIVER = 400 * 10**6
-READ_RATE = 8e8
-LEAST_LIMIT = 500 * 10**6
-MOST_SHARE = 0.5  # of the machine's memory, where no limit is given
-# Of one core: float32 operations, bytes of features given their exponential, bytes
-# of fresh memory.
-CORE_RATE = 8e10
-FEATURE_RATE = 1.2e9
-STORE_RATE = 5e8
+from manyview.engine.contract import CORE_RATE, FEATURE_RATE, worth_keeping
+from manyview.engine.local import MOST_SHARE
+from manyview.engine.resources import n_cores, physical_memory, resident_bytes
+from manyview.engine.scratch import DRIVER, READ_RATE, Budget
 
 
 @dataclass(frozen=True)
@@ -93,49 +87,74 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def make_plan(
-    needs: Sequence[Need],
-    budget: Budget,
-    *,
-    block_rows: int,
-    passes: int,
-    reads: int,
-    data_bytes: float,
-    flops: float,
-    touched: float,
-    threads: int,
-) -> Plan:
+@dataclass(frozen=True)
+class Work:
+    """What a fit does in all: passes, those that read the views, and their work.
+
+    `flops` is matrix products; `touched` counts bytes of distances and features,
+    whose minima and exponentials cost more than their products on narrow views.
+    """
+
+    n_samples: int
+    block_rows: int
+    passes: int
+    reads: int
+    data_bytes: float
+    block_bytes: int
+    flops: float
+    touched: float
+
+
+def make_plan(needs: Sequence[Need], work: Work, limit: int | None) -> Plan:
     """Place every field in turn, and add up time and memory."""
-    rate = product_rate() * threads
+    threads = n_cores()
+    budget = None if limit is None else Budget(limit, work.n_samples, work.block_bytes)
+    held = float(resident_bytes() + DRIVER + work.block_bytes)
     places, sizes = {}, {}
-    seconds = flops / rate + touched / (FEATURE_RATE * threads)
-    seconds += reads * data_bytes / READ_RATE
+    seconds = work.flops / (product_rate() * threads)
+    seconds += work.touched / (FEATURE_RATE * threads)
+    seconds += work.reads * work.data_bytes / READ_RATE
     for need in needs:
-        n_bytes = need.bytes_per_row * budget.n_samples
+        n_bytes = need.bytes_per_row * work.n_samples
         remake = None
         if need.remake_flops is not None:
-            remake = need.remake_flops * budget.n_samples / (CORE_RATE * threads)
-        place = budget.place(int(n_bytes), remake, need.pays)
+            remake = need.remake_flops * work.n_samples / (CORE_RATE * threads)
+        place = _place(need, n_bytes, remake, budget)
         if place == "memory":
-            budget.takes(int(n_bytes))
+            held += n_bytes
         elif place == "disk":
-            seconds += reads * n_bytes / READ_RATE
+            seconds += work.reads * n_bytes / READ_RATE
         elif remake is not None:
             # Once is counted already.
             again = remake + n_bytes / (FEATURE_RATE * threads)
             seconds += (need.uses - 1) * again
         places[need.name], sizes[need.name] = place, n_bytes
     return Plan(
-        n_samples=budget.n_samples,
+        n_samples=work.n_samples,
         places=places,
         sizes=sizes,
-        block_rows=block_rows,
-        passes=passes,
-        reads=reads,
+        block_rows=work.block_rows,
+        passes=work.passes,
+        reads=work.reads,
         seconds=seconds,
-        peak_bytes=budget.fixed + budget.used,
-        limit=budget.limit,
+        peak_bytes=held,
+        limit=limit,
     )
+
+
+def _place(
+    need: Need, n_bytes: float, remake: float | None, budget: Budget | None
+) -> str:
+    """Where a field goes, by the engine's own rules."""
+    if not need.pays:
+        return "again"
+    if budget is not None:
+        place = budget.place(int(n_bytes), remake)
+        if place == "memory":
+            budget.takes(int(n_bytes))
+        return place
+    fits = remake is None or n_bytes <= MOST_SHARE * physical_memory()
+    return "memory" if fits else "again"
 
 
 def product_rate(size: int = 512) -> float:

@@ -39,11 +39,16 @@ from manyview.arrays.ops import (
     wide,
     wide_sum,
 )
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, Result, State
-from manyview.kmeans.lloyd import lloyd
-from manyview.kmeans.quiet import quiet_fit
-from manyview.kmeans.seeding import spread_rows
-from manyview.stages.scaling import cast
+from manyview.engine.contract import (
+    NO_CHECKPOINT,
+    Engine,
+    NoCheckpoint,
+    Result,
+    State,
+    touches,
+)
+from manyview.engine.cuda_graphs import recorded
+from manyview.kmeans.lloyd import lloyd, sparse_lloyd
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]

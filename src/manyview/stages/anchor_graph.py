@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manyview.arrays.eigen import NO_SIZE, leading, leading_values
 from manyview.arrays.linear import (
     NO_SIZE,
     eigh,
@@ -204,8 +203,8 @@ def build_graph(
     is the largest loss there.
     """
     share = max(n_anchors // len(scalings), 1)
-    sizes = resolutions(n_samples, n_clusters, share)
-    n_draws = int(np.clip(share // sum(sizes), 1, MOST_DRAWS))
+    counts = resolutions(n_samples, n_clusters, share)
+    n_draws = int(np.clip(share // sum(counts), 1, MOST_DRAWS))
     prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
     exact = n_samples <= sizes.sampled_rows and has_float64(prepared[0])
     if exact:
@@ -213,7 +212,7 @@ def build_graph(
     pieces = []
     for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
         # The same seed for every view: a view's place must not matter.
-        found = [anchors_of_views(prepared, size, int(draw_seed)) for size in sizes]
+        found = [anchors_of_views(prepared, size, int(draw_seed)) for size in counts]
         for v in range(len(prepared)):
             pieces += [Piece(v, own[v]) for own in found]
     return Graph(scalings, tuple(pieces), n_neighbors, exact)

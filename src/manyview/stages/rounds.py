@@ -24,8 +24,15 @@ from manyview.arrays.ops import (
     wide_sum,
     z_score,
 )
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, Result, State
-from manyview.kmeans.passes import pick, z_score
+from manyview.engine.contract import (
+    NO_CHECKPOINT,
+    Engine,
+    NoCheckpoint,
+    Result,
+    State,
+    touches,
+)
+from manyview.kmeans.passes import pick
 from manyview.running import progress
 from manyview.stages import ridge
 from manyview.stages.anchors import (
@@ -233,8 +240,8 @@ def run_rounds(
     first: Carried,
     *,
     max_iter: int,
-    sequence: smoothing.Sequence | None,
-    trace: Matrix | None,
+    sequence: RowSequence | None = None,
+    trace: Matrix | None = None,
     saved: NoCheckpoint = NO_CHECKPOINT,
 ) -> History:
     """All rounds, or those a checkpoint has not seen, one pass each."""
@@ -244,7 +251,8 @@ def run_rounds(
     n_views = len(ridges)
     for t in range(len(history.rounds), max_iter):
         a = weights.smooth * weights.growth**t
-        fits = [ridge.solve(r, p) for r, p in zip(ridges, carried.products, strict=True)]
+        old = carried.products
+        fits = [ridge.solve(r, p) for r, p in zip(ridges, old, strict=True)]
         # A start within the fits hides what the objective has to know of them.
         is_last = t == max_iter - 1 and carried.unfiltered is None
         small = _next_round(features, ridges, weights, carried, fits, t)._replace(
@@ -260,7 +268,6 @@ def run_rounds(
             smooth = tuple(total[f"C{v}"] for v in range(n_views))
         energy = [_smooth_energy(engine, total, sequence, v) for v in range(n_views)]
         fit_dots = _fit_dots(total, fits, products)
-        old = carried.products
         history.rounds.append(small)
         history.objective.append(
             objective(total, fits, old, fit_dots, energy, a, weights)

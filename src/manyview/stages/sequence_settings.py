@@ -95,7 +95,10 @@ def _refuse_silenced(model: Any) -> None:
             f"n_low={model.n_low} and min_duration={model.min_duration} both set the "
             "cut-off of the smoothing. Give one of them."
         )
-    of_graph, of_directions = ("n_graph_anchors", "n_neighbors"), ("n_components", "start")
+    of_graph, of_directions = (
+        ("n_graph_anchors", "n_neighbors"),
+        ("n_components", "start"),
+    )
     for name in of_directions if model.graph else of_graph:
         if getattr(model, name) is not None:
             raise InputError(

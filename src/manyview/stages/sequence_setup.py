@@ -79,7 +79,10 @@ def set_up_sequence(model: Any, ready: Prepared, *, reduces: bool) -> Setup:
     )
     even = np.ones(len(anchors))
     if not model.graph:
-        width, signs = setting(model, "n_components"), setting(model, "start") == "signs"
+        width, signs = (
+            setting(model, "n_components"),
+            setting(model, "start") == "signs",
+        )
         start = principal_start(drawn, features, ridges, width, seeds[1], signs=signs)
         first = start_from_directions(engine, start, ridges)
         return Setup(anchors, ridges, None, start, first, None, even)

@@ -1,4 +1,4 @@
-"""The first B_bar without a graph: features along their leading principal directions."""
+"""The first B_bar without a graph: features along leading principal directions."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from array_api_compat import device, is_torch_array
 
 from manyview.arrays.ops import Array, like, namespace, to_host
 from manyview.errors import FileError, InputError, RowError
-from manyview.views.containers import container_parts, is_container
-from manyview.views.file_watch import require_unchanged, watch
+from manyview.views.containers import container_parts
+from manyview.views.filling import feature_means, fill_gaps
 from manyview.views.parsing import (
     check_feature_names,
     check_names,
@@ -138,7 +138,7 @@ class Views:
         """
         if isinstance(data, Views):
             return data
-        if is_container(data):
+        if hasattr(data, "obsm"):  # AnnData and MuData
             views = Views(**container_parts(data, parts))
             views.origin = type(data).__name__
             return views
@@ -260,7 +260,9 @@ class Views:
             kept.present = self.present[:, list(view_order)]
         return kept
 
-    def block(self, rows: Rows, dtype: Any = None, *, start: int | None = None) -> Block:
+    def block(
+        self, rows: Rows, dtype: Any = None, *, start: int | None = None
+    ) -> Block:
         """The chosen rows as floating-point arrays, checked for NaN and infinity.
 
         Errors and `Block.start` count rows from `start`; default the first one's
