@@ -48,6 +48,7 @@ lint: $(STAMPS)/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/python -m reliability.supply_chain
 
 # Writes down the versions in .venv, less the local part of a build's own.

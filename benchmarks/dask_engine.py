@@ -35,6 +35,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from figures import ROOT, describe, fill, machine, table
 from manyview import S2MVTC, Views
+from manyview.experiments.measuring import peak_memory
 from manyview.running import progress
 
 N_CLUSTERS = 20
@@ -197,7 +198,7 @@ def disk(args: argparse.Namespace) -> dict[str, Any]:
                 "memory": args.memory,
                 "dask_s": taken,
                 "workers_restarted": client.run(os.getpid) != before,
-                "peak_rss": client.run(peak_rss),
+                "peak_rss": client.run(peak_memory),
                 "features_kept": model._passes.start.features.keep,
                 "clusters": [int(sizes.min()), int(sizes.max())],
                 "passes": passes,
@@ -282,13 +283,6 @@ def write_rows(folder: Path, n_rows: int, width: int) -> list[str]:
             out[start:stop] = x
     (folder / "complete").touch()
     return [str(p) for p in paths]
-
-
-def peak_rss() -> int:
-    """Largest resident size of a worker so far, in bytes."""
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -27,7 +27,7 @@ import child
 import figures
 from direct import correlation_labels, counted, direct_s2mvtc
 from manyview import S2MVTC
-from manyview.datasets import like
+from manyview.datasets import known, like
 from manyview.kmeans import passes as assign
 from manyview.stages.sequence_settings import PUBLISHED
 
@@ -234,10 +234,9 @@ def main() -> None:
     methods = tuple(options.methods.split(",")) if options.methods else METHODS
     if options.quick:
         names, methods, options.rows = ["CCV"], QUICK, 400
-    table = []
+    table, rows = [], {k.name: k.rows for k in known()}
     for name in names:
-        rows = options.rows or len(like_rows(name))
-        table += one_set(name, rows, methods)
+        table += one_set(name, options.rows or rows[name], methods)
     found = {"machine": figures.machine(), "matrix_rate": child.matrix_rate()}
     figures.save(options.out, found | {"results": table})
     text = figures.table(table)
@@ -246,13 +245,6 @@ def main() -> None:
         rate = f"Float32 matrix products here: {found['matrix_rate'] / 1e9:.0f} GF/s."
         parts = [figures.describe(found["machine"]), rate, text]
         figures.fill("single_node", "\n\n".join(parts))
-
-
-def like_rows(name: str) -> range:
-    """As many numbers as the data set has rows."""
-    from manyview.datasets import known
-
-    return range(next(k.rows for k in known() if k.name == name))
 
 
 if __name__ == "__main__":

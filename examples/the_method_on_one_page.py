@@ -68,7 +68,7 @@ def graph(Xs, C, share, seed):
         part = np.repeat(sizes**0.25 / np.sum(sizes**0.25), sizes)  # finer: a bit more
         Hs.append(np.hstack(Zs) * np.sqrt(part / np.hstack(Zs).sum(axis=0)))
         rough = 1 - svds(Hs[-1], C + 1, return_singular_vectors=False)[::-1] ** 2
-        gaps.append(max(1 - rough[:C].mean() / rough[C], 1e-3))  # 1: C separate pieces
+        gaps.append(max(1 - rough[:C].mean() / max(rough[C], 1e-9), 1e-3))
     w = np.array(gaps) / np.sum(gaps)
     F, sigma, _ = svds(np.hstack([*map(np.multiply, Hs, np.sqrt(w))]), 2 * C)
     return F[:, ::-1], 1 - sigma[::-1] ** 2, w

@@ -8,7 +8,15 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from manyview.base import MultiViewClusterer
-from manyview.views.parsing import check_choice, check_count, check_dtype, check_number, check_rows, child_seed, generator
+from manyview.views.parsing import (
+    check_choice,
+    check_count,
+    check_dtype,
+    check_number,
+    check_rows,
+    child_seed,
+    generator,
+)
 from manyview.baselines.parts.dense import dense_views
 from manyview.errors import (
     DegenerateWarning,

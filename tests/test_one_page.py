@@ -1,6 +1,7 @@
 """The method on one page against the library, stage by stage and as a whole."""
 
 import ast
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -195,6 +196,7 @@ def similarity(B):
     return (B @ B.T).ravel()
 
 
+@pytest.mark.slow
 def test_the_same_anchors_give_the_same_embedding():
     data = load_digits_views()[:600]
     views = [data.view(name).astype(float) for name in data.names[:3]]
@@ -203,3 +205,11 @@ def test_the_same_anchors_give_the_same_embedding():
     alike = np.corrcoef(similarity(B_bar), similarity(model.embedding_))[0, 1]
     assert alike > 0.98
     assert adjusted_rand_score(model.labels_, found) >= 0.95
+
+
+@pytest.mark.slow
+def test_it_runs_as_it_stands(capsys):
+    runpy.run_path(page.__file__, run_name="__main__")
+    scores = ast.literal_eval(capsys.readouterr().out)
+    assert scores["ACC"] > 0.75
+    assert scores["NMI"] > 0.8

@@ -86,8 +86,28 @@ class OrderAudit:
         return self.sentence
 
     def figure(self) -> Figure:
-        """Agreement and scores of the runs side by side."""
-        return _draw(self)
+        """Agreement and scores of the runs side by side, every bar with its figure."""
+        runs, names = list(self.scores), list(self.scores[GIVEN])
+        figure = new_figure(9, 1.6 + 0.75 * len(runs), self.title)
+        axis = figure.subplots()
+        height = 0.8 / len(names)
+        for j, name in enumerate(names):
+            bars = axis.barh(
+                [i + j * height for i in range(len(runs))],
+                [self.scores[run][name] for run in runs],
+                height * 0.92,
+                color=COLOURS[j],
+                hatch=("", "//", "..")[j],
+                edgecolor="white",
+                label=name if name == AGREEMENT else f"{name} with known classes",
+            )
+            axis.bar_label(bars, fmt="%.2f", padding=3, fontsize=9)
+        axis.set_yticks([i + 0.4 - height / 2 for i in range(len(runs))], runs)
+        axis.invert_yaxis()
+        axis.set(xlim=(min(0.0, axis.get_xlim()[0]), 1.12), xlabel="score")
+        axis.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        return figure
 
     def plot(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the figure as PNG and SVG; their paths."""
@@ -278,28 +298,3 @@ def _trust(free: bool, scores: dict[str, dict[str, float]]) -> tuple[bool | None
         f"It {verdict} be trusted: {control} reaches NMI {best:.2f} without features, "
         f"the method {own:.2f}."
     )
-
-
-def _draw(audit: OrderAudit) -> Figure:
-    """One group of bars per run, every bar with its figure."""
-    runs, names = list(audit.scores), list(audit.scores[GIVEN])
-    figure = new_figure(9, 1.6 + 0.75 * len(runs), audit.title)
-    axis = figure.subplots()
-    height = 0.8 / len(names)
-    for j, name in enumerate(names):
-        bars = axis.barh(
-            [i + j * height for i in range(len(runs))],
-            [audit.scores[run][name] for run in runs],
-            height * 0.92,
-            color=COLOURS[j],
-            hatch=("", "//", "..")[j],
-            edgecolor="white",
-            label=name if name == AGREEMENT else f"{name} with known classes",
-        )
-        axis.bar_label(bars, fmt="%.2f", padding=3, fontsize=9)
-    axis.set_yticks([i + 0.4 - height / 2 for i in range(len(runs))], runs)
-    axis.invert_yaxis()
-    axis.set(xlim=(min(0.0, axis.get_xlim()[0]), 1.12), xlabel="score")
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
-    return figure

@@ -6,8 +6,28 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manyview.arrays.ops import at_least_zero, exp_of, index_count, index_sum, like, matmul, namespace, row_norms, smallest, tall_product, to_host, wide, wide_sum
-from manyview.arrays.linear import eigh, inverse_by_cholesky, plus_diagonal, sparse_gram, weighted_rows
+from manyview.arrays.ops import (
+    at_least_zero,
+    exp_of,
+    index_count,
+    index_sum,
+    like,
+    matmul,
+    namespace,
+    row_norms,
+    smallest,
+    tall_product,
+    to_host,
+    wide,
+    wide_sum,
+)
+from manyview.arrays.linear import (
+    eigh,
+    inverse_by_cholesky,
+    plus_diagonal,
+    sparse_gram,
+    weighted_rows,
+)
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def test_new_rows_get_the_label_of_their_twins(method, three_views):
         (BMVC, {"gamma": 1.0}, "gamma"),
         (BMVC, {"init_view": 3}, "init_view"),
         (FPMVSCAG, {"max_iter": 0}, "max_iter"),
-        (FSMSC, {"standardise": "rows"}, "standardise"),
+        (FSMSC, {"scaling": "rows"}, "scaling"),
         (FSMSC, {"tau": -1.0}, "tau"),
         (LMTC, {"norm": "max"}, "norm"),
         (OPMC, {"weights": "auto"}, "weights"),

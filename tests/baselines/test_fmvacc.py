@@ -82,12 +82,15 @@ def test_first_view_is_the_reference(three_views):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("lam", "accuracy", "nmi"), [(1.0, 0.1883, 0.1466), (1e4, 0.2122, 0.1631)]
+    ("weight", "accuracy", "nmi"), [(1.0, 0.1883, 0.1466), (1e4, 0.2122, 0.1631)]
 )
-def test_ccv_scores(load_npz, lam, accuracy, nmi):
-    """lam=1 is the default; lam=1e4 is the best of the grid when labels choose."""
+def test_ccv_scores(load_npz, weight, accuracy, nmi):
+    """1 is the default; 1e4 is the best of the grid when labels choose."""
     views, labels = load_npz("CCV")
-    runs = [FMVACC(20, lam=lam, random_state=s).fit_predict(views) for s in range(5)]
+    runs = [
+        FMVACC(20, feature_weight=weight, random_state=s).fit_predict(views)
+        for s in range(5)
+    ]
     scores = [clustering_scores(labels, found) for found in runs]
     assert np.mean([s["ACC"] for s in scores]) == pytest.approx(accuracy, abs=0.02)
     assert np.mean([s["NMI"] for s in scores]) == pytest.approx(nmi, abs=0.02)

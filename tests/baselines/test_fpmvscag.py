@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from sklearn.cluster import KMeans
 
 from manyview.baselines import FPMVSCAG
-from manyview.baselines.fpmvscag import Factors, iterate, start, view_weights
+from manyview.baselines.fpmvscag import Factors, iterate, start
 from manyview.baselines.parts.embedding_kmeans import singular_rows
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.standardise import z_feature
@@ -91,19 +91,6 @@ def test_graph_step_solves_every_rows_quadratic_program(problem):
             options={"ftol": 1e-14},
         )
         np.testing.assert_allclose(now.Z[i], solved.x, atol=1e-5)
-
-
-def test_exact_view_weights_minimise_the_weighted_sum():
-    residuals = np.array([3.0, 1.0, 7.0])
-    solved = minimize(
-        lambda a: (a**2 * residuals).sum(),
-        np.full(3, 1 / 3),
-        constraints={"type": "eq", "fun": lambda a: a.sum() - 1},
-        options={"ftol": 1e-15},
-    )
-    np.testing.assert_allclose(view_weights(residuals, exact=True), solved.x, atol=1e-6)
-    released = view_weights(residuals, exact=False)
-    np.testing.assert_allclose(released * np.sqrt(residuals), released[1])
 
 
 def test_starts_from_the_first_features_and_rows(problem):

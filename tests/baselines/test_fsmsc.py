@@ -132,8 +132,7 @@ def test_two_features_are_standardised_per_feature():
     # Per sample, a sign would be all that is left of them.
     X = np.random.default_rng(0).normal(size=(40, 2)) * [1.0, 30.0]
     fits = [
-        FSMSC(3, standardise=kind, random_state=0).fit(X)
-        for kind in ("sample", "feature")
+        FSMSC(3, scaling=kind, random_state=0).fit(X) for kind in ("sample", "standard")
     ]
     np.testing.assert_array_equal(fits[0].anchor_graph_, fits[1].anchor_graph_)
 

@@ -87,7 +87,7 @@ def test_copies_agree_at_the_end(three_views):
 
 def test_strong_ties_bring_the_views_together(three_views):
     def spread(lam):
-        E = LMTC(4, lam=lam, random_state=0).fit(three_views[0]).embedding_
+        E = LMTC(4, tensor_weight=lam, random_state=0).fit(three_views[0]).embedding_
         parts = np.array(np.split(E, 3, axis=1))
         return np.sum((parts - parts.mean(axis=0)) ** 2)
 
@@ -96,8 +96,8 @@ def test_strong_ties_bring_the_views_together(three_views):
 
 def test_sum_norm_is_the_mean_norm_with_v_times_the_weight(three_views):
     views = three_views[0]
-    total = LMTC(4, lam=2.0, norm="sum", random_state=0).fit(views)
-    mean = LMTC(4, lam=6.0, norm="mean", random_state=0).fit(views)
+    total = LMTC(4, tensor_weight=2.0, norm="sum", random_state=0).fit(views)
+    mean = LMTC(4, tensor_weight=6.0, norm="mean", random_state=0).fit(views)
     np.testing.assert_allclose(total.embedding_, mean.embedding_, atol=1e-10)
 
 

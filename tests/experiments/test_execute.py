@@ -6,6 +6,7 @@ import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 from manyview.experiments.execute import Limits, execute, labels_of
@@ -22,7 +23,10 @@ from manyview.experiments.planned_run import Run
 data = DataSet.generated(
     "small", n_samples=90, n_features=[4, 5], n_clusters=3, random_state=0
 )
-runs = [Run(data, "file", "ConcatKMeans", {"n_init": n}, 0) for n in range(1, 5)]
+first = int(sys.argv[2])
+runs = [
+    Run(data, "file", "ConcatKMeans", {"n_init": n}, 0) for n in range(first, first + 4)
+]
 execute(runs, Results(sys.argv[1]))
 """
 
@@ -75,7 +79,7 @@ def test_failed_runs_are_tried_again_when_asked(executed):
 
 def test_killed_half_way_it_goes_on_without_redoing_runs(tmp_path, small):
     results = Results(tmp_path)
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path)])
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), "1"])
     while not results.read() and driver.poll() is None:
         time.sleep(0.05)
     os.kill(driver.pid, signal.SIGKILL)
@@ -88,6 +92,18 @@ def test_killed_half_way_it_goes_on_without_redoing_runs(tmp_path, small):
     lines = [json.loads(x) for x in results.path.read_text().splitlines()]
     assert len(lines) == 4
     assert {k: r for r in lines if (k := r["key"]) in done} == done
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_an_interrupt_ends_the_processes(tmp_path):
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), "10_000"])
+    own = psutil.Process(driver.pid)
+    while not (workers := own.children()) and driver.poll() is None:
+        time.sleep(0.05)
+    driver.send_signal(signal.SIGINT)
+    assert driver.wait() != 0
+    assert workers and not psutil.wait_procs(workers, timeout=10)[1]
+    assert not Results(tmp_path).read()
 
 
 def test_a_run_over_its_time_is_stopped_and_recorded(tmp_path):

@@ -7,7 +7,6 @@ import pytest
 
 import manyview
 from manyview.datasets import make_views
-from manyview.files.migrations import VERSION, migrate
 
 FOLDER = Path(__file__).parent / "models_0_1_0"
 EXPECTED = dict(np.load(FOLDER / "expected.npz"))
@@ -49,25 +48,3 @@ def test_an_old_model_is_saved_anew(key, views, tmp_path):
     assert np.array_equal(again.labels_, model.labels_)
     if hasattr(model, "predict"):
         assert np.array_equal(again.predict(views), model.predict(views))
-
-
-def test_every_name_of_version_1_has_one_now():
-    """A dictionary may hold any key, one that looks like a record too."""
-    old = {
-        "version": 1,
-        "class": "X",
-        "params": {"block_rows": None, "n_clusters": 3},
-        "fitted": {
-            "_scalings": {"tuple": [{"record": ["Scaling", {"gaps": True}]}]},
-            "note_": {"dict": {"record": {"list": [1, {"float": "nan"}]}}},
-        },
-    }
-    assert migrate(old, "old.manyview") == {
-        "version": VERSION,
-        "class": "X",
-        "params": {"n_clusters": 3},
-        "fitted": {
-            "scalings": {"tuple": [{"record": ["scaling", {"missing": True}]}]},
-            "note_": {"dict": {"record": {"list": [1, {"float": "nan"}]}}},
-        },
-    }

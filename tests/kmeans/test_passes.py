@@ -6,7 +6,16 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from manyview.engine.contract import open_engine
-from manyview.kmeans.passes import _search, assign_step, centroids, euclidean, kmeans, nearest, partition, pick
+from manyview.kmeans.passes import (
+    _search,
+    assign_step,
+    centroids,
+    euclidean,
+    kmeans,
+    nearest,
+    partition,
+    pick,
+)
 from manyview.kmeans.correlation import correlation, correlation_kmeans
 from manyview.arrays.ops import z_score
 from manyview.views.views import Views

@@ -67,6 +67,24 @@ def test_a_run_without_views_and_model_still_has_certainty(run_folder) -> None:
     assert subject.reads_order is None
 
 
+@pytest.mark.parametrize(
+    ("method", "settings", "reads"),
+    [
+        ("SequenceS2MVTC", {}, True),
+        ("S2MVTC", {"smoothing": "graph+sequence"}, True),
+        ("S2MVTC", {}, None),
+    ],
+)
+def test_names_tell_whether_a_run_without_model_reads_the_order(
+    method, settings, reads, tmp_path
+) -> None:
+    run = Run(labels=np.arange(6) % 2, method=method, settings=settings, data={},
+              timings={})  # fmt: skip
+    with writing(tmp_path / "run", run):
+        pass
+    assert of_run(tmp_path / "run").reads_order is reads
+
+
 def test_a_damaged_run_is_named(run_folder) -> None:
     (run_folder / "labels.npy").write_bytes(b"nothing")
     with pytest.raises(FileError, match=r"labels\.npy could not be read"):

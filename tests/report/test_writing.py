@@ -55,6 +55,15 @@ def test_typical_and_doubtful_rows_are_the_extremes(evil_model, evil_views) -> N
             assert f"<td>row\u00a0{row}</td>" in text
 
 
+def test_the_menu_groups_the_features_by_view(evil_model, evil_views) -> None:
+    text = text_of(of_model(evil_model, evil_views))
+    menu = text[text.index('<select id="colour">') : text.index("</select>")]
+    first, second = re.findall(r"<optgroup label=.*?</optgroup>", menu, re.DOTALL)
+    assert first.count("<option") == 5 and second.count("<option") == 4
+    assert 'label="b &amp; &lt;b&gt;"' in second
+    assert [int(i) for i in re.findall(r'value="(\d+)"', menu)] == list(range(9))
+
+
 def test_parts_that_are_not_known_are_left_out(evil_model, evil_views) -> None:
     full = of_model(evil_model, evil_views)
     bare = replace(

@@ -7,7 +7,15 @@ import scipy.sparse as sp
 from manyview import S2MVTC
 from manyview.engine.contract import open_engine
 from manyview.errors import InputError, InputTypeError
-from manyview.stages.anchors import Kernel, anchor_count, anchors_of_views, choose_anchors, features, make_kernels, spacing
+from manyview.stages.anchors import (
+    Kernel,
+    anchor_count,
+    anchors_of_views,
+    choose_anchors,
+    features,
+    make_kernels,
+    spacing,
+)
 from manyview.arrays.ops import expanded_distances, squared_distances
 from manyview.stages.sampling import draw
 from manyview.stages.scaling import Scaling, make_scaling

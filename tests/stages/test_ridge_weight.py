@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from manyview.stages import ridge
-from manyview.stages.ridge import LEAST_EXPLAINED, SHARES, Target, choose_weight, validation_error
+from manyview.stages.ridge import (
+    LEAST_EXPLAINED,
+    SHARES,
+    Target,
+    choose_weight,
+    validation_error,
+)
 
 
 def problem(noise, n=80, m=12, seed=0):

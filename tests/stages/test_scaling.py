@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manyview.engine.contract import open_engine
-from manyview.stages.scaling import SCALINGS, apply_scaling, correlation_level, inverse, make_scaling, mark_gaps, measure, hide_empty_rows, suggest
+from manyview.stages.scaling import (
+    SCALINGS,
+    apply_scaling,
+    correlation_level,
+    inverse,
+    make_scaling,
+    mark_gaps,
+    measure,
+    hide_empty_rows,
+    suggest,
+)
 from manyview.views.views import Block, Views
 
 

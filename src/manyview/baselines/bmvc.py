@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
+from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.dense import dense_views
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.rbf_features import (
+    BLOCK_ROWS,
     centred_features,
     feature_map,
-    row_blocks,
 )
 from manyview.errors import InputError
 from manyview.stages.ridge import block_gram, centred_gram
-from manyview.views.parsing import check_count, check_number, generator
+from manyview.views.parsing import check_count, generator
 
+# More anchors than a row in six let the codes fit noise (measured on small data).
 ROWS_PER_ANCHOR = 6
+# Rows of the first principal components, rounds of centroids and labels in an
+# iteration, and steps of balance in a round: the authors' program.
 PCA_ROWS = 1000
 N_ASSIGN = 10
 N_BALANCE = 3
 
 
+@dataclass(eq=False, repr=False)
 class BMVC(MultiViewClusterer):
     """Binary multi-view clustering.
 
@@ -56,9 +63,13 @@ class BMVC(MultiViewClusterer):
         L, length of the codes.
     r : float
         Above 1; the larger, the more equal the view weights.
-    beta, gamma, lam : float
-        β > 0, 0 ≤ γ < 1 and λ of the objective. These five defaults are those of the
-        authors' program.
+    beta : float
+        β > 0, weight of the ridge on the projections.
+    gamma : float
+        0 ≤ γ < 1, weight of the spread of the projected features.
+    cluster_weight : float
+        λ, how closely the codes follow their centroids. These five defaults are those
+        of the authors' program.
     rho, mu : float
         Weight and step of the balance of the centroids' bits; with ``rho=0`` every
         iteration is a descent.
@@ -70,8 +81,8 @@ class BMVC(MultiViewClusterer):
     max_iter : int
         Number of iterations.
     n_init : int
-        Number of draws of the first centroids; the one whose centroids end nearest to
-        the first codes is kept. The authors draw once.
+        Number of k-means starts, on the first codes; the one of lowest ‖B - GC‖² is
+        kept. The authors draw once.
     random_state : int, numpy.random.Generator or None
         Seed of anchors, principal components and first centroids.
 
@@ -119,39 +130,23 @@ class BMVC(MultiViewClusterer):
         "r": [3.0, 5.0, 7.0, 9.0],
         "beta": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
         "gamma": [1e-3, 1e-2, 1e-1],
-        "lam": [1e-6, 1e-5, 1e-3],
+        "cluster_weight": [1e-6, 1e-5, 1e-3],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_bits: int = 128,
-        r: float = 5.0,
-        beta: float = 3e-3,
-        gamma: float = 1e-2,
-        lam: float = 1e-5,
-        rho: float = 1e-3,
-        mu: float = 1e-2,
-        n_anchors: int = 1000,
-        init_view: int | None = None,
-        max_iter: int = 7,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_bits = n_bits
-        self.r = r
-        self.beta = beta
-        self.gamma = gamma
-        self.lam = lam
-        self.rho = rho
-        self.mu = mu
-        self.n_anchors = n_anchors
-        self.init_view = init_view
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_bits: int = 128
+    r: float = 5.0
+    beta: float = 3e-3
+    gamma: float = 1e-2
+    cluster_weight: float = 1e-5
+    rho: float = 1e-3
+    mu: float = 1e-2
+    n_anchors: int = 1000
+    init_view: int | None = None
+    max_iter: int = 7
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
@@ -183,7 +178,8 @@ class BMVC(MultiViewClusterer):
     def _iterate(
         self, Phis: list[FloatArray], B: FloatArray, rng: np.random.Generator
     ) -> State:
-        weights = Weights(self.r, self.beta, self.gamma, self.lam, self.rho, self.mu)
+        numbers = self.r, self.beta, self.gamma, self.cluster_weight, self.rho, self.mu
+        weights = Weights(*numbers)
         factors = [factor(Phi, self.beta, self.gamma) for Phi in Phis]
         C, G = first_clusters(B, self.n_clusters, self.n_init, weights, rng)
         now = State([], B, C, G, np.full(len(Phis), 1 / len(Phis)))
@@ -195,10 +191,11 @@ class BMVC(MultiViewClusterer):
         return now
 
     def _check_settings(self) -> None:
-        for name in ("n_bits", "n_anchors", "max_iter", "n_init"):
-            check_count(getattr(self, name), name)
-        for name in ("r", "beta", "gamma", "lam", "rho", "mu"):
-            check_number(getattr(self, name), name)
+        check_parameters(
+            self,
+            counts=("n_bits", "n_anchors", "max_iter", "n_init"),
+            numbers=("r", "beta", "gamma", "cluster_weight", "rho", "mu"),
+        )
         if self.r <= 1 or self.beta == 0 or self.gamma >= 1 or self.mu == 0:
             raise InputError(
                 "BMVC needs r > 1, beta > 0, gamma < 1 and mu > 0; got "
@@ -260,28 +257,22 @@ def first_codes(
 
 
 def first_clusters(
-    B: FloatArray,
-    n_clusters: int,
-    n_init: int,
-    weights: Weights,
-    rng: np.random.Generator,
+    B: FloatArray, c: int, n_init: int, weights: Weights, rng: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
     """Centroids and labels of the draw that ends with the smallest ‖B - GC‖²."""
     runs = []
     for _ in range(n_init):
-        drawn = B[rng.choice(len(B), n_clusters, replace=False)]
+        drawn = B[rng.choice(len(B), c, replace=False)]
         runs.append(cluster_codes(B, drawn, nearest_centroid(B, drawn), weights))
     # ‖B - GC‖² is a constant less twice the agreement of codes and centroids.
-    return max(
-        runs, key=lambda run: float(np.vdot(index_sum(B, run[1], n_clusters), run[0]))
-    )
+    return max(runs, key=lambda run: float(np.vdot(index_sum(B, run[1], c), run[0])))
 
 
 def factor(Phi: FloatArray, beta: float, gamma: float) -> Any:
     """Cholesky factor of (1-γ) Φ'Φ + β I, in float64."""
     m = Phi.shape[1]
     total = np.zeros((m, m))
-    for rows in row_blocks(len(Phi)):
+    for rows in gen_batches(len(Phi), BLOCK_ROWS):
         total += block_gram(Phi[rows])[0]
     gram = (1 - gamma) * centred_gram(total, np.zeros(m), 1.0)
     return cho_factor(gram + beta * np.eye(m), lower=True, overwrite_a=True)

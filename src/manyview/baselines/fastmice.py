@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
+from manyview.arrays.linear import csr
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.content_order import content_ordered, restored
-from manyview.baselines.parts.standardise import z_feature
+from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.standardise import scaled
 from manyview.baselines.parts.transfer_cut import transfer_cut
 from manyview.kmeans.passes import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans
-from manyview.views.parsing import check_choice, check_count, child_seed, generator
+from manyview.views.parsing import child_seed, generator
 
+# Iterations and starts of the k-means, the share of features a member looks at, and
+# the rows drawn per anchor: the authors' program.
 MEMBER_ITER, CONSENSUS_ITER, CONSENSUS_INIT = 5, 20, 5
 FEATURE_SHARE = (0.2, 0.8)
-POOL = 10
+ROWS_PER_ANCHOR = 10
 
 
+@dataclass(eq=False, repr=False)
 class FastMICE(MultiViewClusterer):
     """Fast multi-view clustering via ensembles (FastMICE).
 
@@ -36,7 +42,7 @@ class FastMICE(MultiViewClusterer):
        s the mean of all distances kept (cosine: ``w = 1 - d``), brought to unit
        length; `n_anchors` and `n_neighbors` are shared out over the views;
     3. the views' graphs side by side, ``B`` (n_samples, ~n_anchors), are cut:
-       transfer cut (see `manyview.baselines.parts.transfer_cut`), then spherical k-means.
+       transfer cut (`manyview.baselines.parts.transfer_cut`), then spherical k-means.
 
     The one-hot memberships of all members side by side are a last bipartite
     graph; its transfer cut into `n_clusters` gives the labels. Nothing is
@@ -45,6 +51,7 @@ class FastMICE(MultiViewClusterer):
     Parameters
     ----------
     n_clusters : int
+        Number of clusters.
     n_members : int
         Base clusterings.
     n_anchors : int
@@ -53,17 +60,18 @@ class FastMICE(MultiViewClusterer):
         Nearest anchors per row, over all views of a member.
     metric : {"euclidean", "cosine"}
         Cosine suits text.
-    standardise : bool
-        False uses features as given, as the authors do; the published figures
-        rest on it. True brings every feature to mean 0 and standard deviation 1,
-        without which features of large scale decide alone.
-    random_state : int, RandomState, Generator or None
-        Seeds all choices. Rows are drawn by content: a shuffled file gives the
+    scaling : {None, "standard", "sample", "unit"}
+        None uses features as given, as the authors do; the published figures rest on
+        it. "standard" takes z-scores per feature, without which features of large
+        scale decide alone; "sample" z-scores per sample; "unit" rows of length 1.
+    random_state : int, numpy.random.Generator or None
+        Seed of all choices. Rows are drawn by content: a shuffled file gives the
         same clusters.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
+        Cluster of every row.
     embedding_ : array (n_samples, n_clusters)
         Consensus embedding, unit rows.
     member_labels_ : array (n_samples, n_members)
@@ -89,33 +97,28 @@ class FastMICE(MultiViewClusterer):
         "order of the views is another seed",
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_members: int = 20,
-        n_anchors: int = 1000,
-        n_neighbors: int = 5,
-        metric: str = "euclidean",
-        standardise: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_members = n_members
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.standardise = standardise
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_members: int = 20
+    n_anchors: int = 1000
+    n_neighbors: int = 5
+    metric: str = "euclidean"
+    scaling: str | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X`; `y` is ignored."""
+        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
+        check_parameters(
+            self,
+            counts=("n_members", "n_anchors", "n_neighbors"),
+            metric=("euclidean", "cosine"),
+            scaling=(None, "standard", "sample", "unit"),
+        )
         views = self._views_to_fit(X)
-        self._check()
         rng = generator(self.random_state)
-        arrays, order = content_ordered(views, rng)
-        if self.standardise:
-            arrays = [z_feature(a) for a in arrays]
+        raw, order = content_ordered(views, rng)
+        arrays = [scaled(x, self.scaling) for x in raw]
+        del raw
         members = [self._member(arrays, child) for child in rng.spawn(self.n_members)]
         embedding = transfer_cut(memberships(members), self.n_clusters)
         found = spherical_kmeans(
@@ -132,12 +135,6 @@ class FastMICE(MultiViewClusterer):
         self.member_labels_ = restored(np.stack(members, axis=1), order)
         return self._store_labels(restored(labels, order))
 
-    def _check(self) -> None:
-        for name in ("n_members", "n_anchors", "n_neighbors"):
-            check_count(getattr(self, name), name)
-        check_choice(self.metric, "metric", ("euclidean", "cosine"))
-        check_choice(self.standardise, "standardise", (False, True))
-
     def _member(self, arrays: list[FloatArray], rng: np.random.Generator) -> IntArray:
         """Labels of one base clustering."""
         n_samples = len(arrays[0])
@@ -147,11 +144,9 @@ class FastMICE(MultiViewClusterer):
         graphs = []
         for v, features in zip(plan.views, plan.features, strict=True):
             x = np.ascontiguousarray(arrays[v][:, features])
-            if self.metric == "cosine":
-                x = unit_rows(x)
+            x = x if self.metric == "euclidean" else unit_rows(x)
             anchors = pool_centres(x, n_anchors, rng)
-            if self.metric == "cosine":
-                anchors = unit_rows(anchors)
+            anchors = anchors if self.metric == "euclidean" else unit_rows(anchors)
             graphs.append(neighbour_graph(x, anchors, k, self.metric))
         B = sp.csr_array(sp.hstack(graphs, format="csr"))
         n_parts = min(plan.n_clusters, n_samples, B.shape[1])
@@ -185,7 +180,9 @@ def draw_plan(
 
 def pool_centres(X: FloatArray, n_anchors: int, rng: np.random.Generator) -> FloatArray:
     """Centres of a few Lloyd iterations on a random pool of rows."""
-    pool = rng.choice(len(X), size=min(len(X), POOL * n_anchors), replace=False)
+    pool = rng.choice(
+        len(X), size=min(len(X), ROWS_PER_ANCHOR * n_anchors), replace=False
+    )
     model = KMeans(
         n_anchors,
         init="random",
@@ -208,9 +205,8 @@ def neighbour_graph(
         # Taking off the row's smallest distance cancels in the unit row and keeps
         # far rows from vanishing.
         w = np.exp(-(squared - squared[:, :1]) / (2 * scale**2))
-    w = unit_rows(w.astype(np.float64))
-    starts = np.arange(0, ids.size + 1, k)
-    return sp.csr_array((w.ravel(), ids.ravel(), starts), shape=(len(X), len(anchors)))
+    graph: sp.csr_array = csr(ids, unit_rows(w.astype(np.float64)), len(anchors))
+    return graph
 
 
 def memberships(members: list[IntArray]) -> sp.csr_array:
@@ -219,8 +215,5 @@ def memberships(members: list[IntArray]) -> sp.csr_array:
     sizes = [int(code.max()) + 1 for code in codes]
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     columns = np.stack(codes, axis=1) + offsets
-    starts = np.arange(0, columns.size + 1, len(members))
-    return sp.csr_array(
-        (np.ones(columns.size), columns.ravel(), starts),
-        shape=(len(columns), sum(sizes)),
-    )
+    incidence: sp.csr_array = csr(columns, np.ones(columns.shape), sum(sizes))
+    return incidence

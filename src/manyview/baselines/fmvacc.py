@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,22 +12,20 @@ from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.anchor_match import fuse, match
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
 from manyview.kmeans.passes import quiet_fit
-from manyview.views.parsing import (
-    check_choice,
-    check_count,
-    check_number,
-    child_seed,
-    generator,
-)
+from manyview.views.parsing import child_seed, generator
 
+# The stopping rule of stage 1 in the authors' program.
 MIN_ITER, MAX_ITER, TOLERANCE = 10, 50, 1e-6
+# k-means for a start needs no more rows: the rounds of stage 1 see them all.
 START_ROWS = 20_000
 
 
+@dataclass(eq=False, repr=False)
 class FMVACC(MultiViewClusterer):
     """Fast multi-view anchor-correspondence clustering (FMVACC).
 
@@ -44,7 +43,7 @@ class FMVACC(MultiViewClusterer):
     Stage 2 matches the anchors of view v to those of the first view. With
     ``S_u = Z_u' Z_u`` and ``K = Z_1' Z_v``, the match ``M`` is the fixed point of
 
-        M ← (M + Gamma(S_1 M S_v + lam K)) / 2,  divided by its largest entry,
+        M ← (M + Gamma(S_1 M S_v + λ K)) / 2,  divided by its largest entry,
 
     where Gamma alternates the projection on unit row and column sums with
     clipping at zero. Columns of ``Z_v`` are added up by the match, the views are
@@ -55,28 +54,32 @@ class FMVACC(MultiViewClusterer):
     Parameters
     ----------
     n_clusters : int
+        Number of clusters.
     anchors_per_cluster : int
         The number of anchors is this many times `n_clusters`, and never more than
         the rows.
     beta : float
         Weight of the ridge on Z.
-    lam : float
-        Weight of the feature match K against the structure match.
+    feature_weight : float
+        λ, weight of the feature match K against the structure match.
     n_init : int
-        Starts of the last k-means; the one of lowest inertia counts.
+        Number of k-means starts; the one of lowest inertia is kept. The authors'
+        program takes three.
     exact : bool
         False sends every anchor to its best partner, several perhaps to one, and
         divides by ``1 + beta`` even where the anchors are not orthonormal, as the
         authors' program does; the published figures rest on it. True matches one
         to one and descends in Z in that case too.
-    random_state : int, RandomState, Generator or None
-        Seeds both k-means. Rows are drawn by content: a shuffled file gives the
+    random_state : int, numpy.random.Generator or None
+        Seed of both k-means. Rows are drawn by content: a shuffled file gives the
         same clusters.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
+        Cluster of every row.
     embedding_ : array (n_samples, at most n_anchors)
+        The unit rows that k-means saw.
     matches_ : array (n_views, n_anchors) of int
         Anchor of the first view that each anchor of each view is added to.
     objective_ : list of lists of float
@@ -102,32 +105,24 @@ class FMVACC(MultiViewClusterer):
     parameter_grid: ClassVar[dict[str, list[Any]]] = {
         "anchors_per_cluster": [1, 2, 5],
         "beta": [0.01, 1.0, 100.0],
-        "lam": [0.0, 1e-4, 1.0, 1e4],
+        "feature_weight": [0.0, 1e-4, 1.0, 1e4],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        anchors_per_cluster: int = 1,
-        beta: float = 100.0,
-        lam: float = 1.0,
-        n_init: int = 3,
-        exact: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.anchors_per_cluster = anchors_per_cluster
-        self.beta = beta
-        self.lam = lam
-        self.n_init = n_init
-        self.exact = exact
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    anchors_per_cluster: int = 1
+    beta: float = 100.0
+    feature_weight: float = 1.0
+    n_init: int = 3
+    exact: bool = False
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X`; `y` is ignored."""
+        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
+        counts, numbers = ("anchors_per_cluster", "n_init"), ("beta", "feature_weight")
+        check_parameters(self, counts=counts, numbers=numbers, flags=("exact",))
         views = self._views_to_fit(X)
-        n_anchors = self._check(len(views))
+        n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(views))
         rng = generator(self.random_state)
         arrays, order = content_ordered(views, rng)
         fits = []
@@ -137,7 +132,7 @@ class FMVACC(MultiViewClusterer):
         graphs = [fit.Z for fit in fits]
         self.matches_ = np.stack(
             [np.arange(n_anchors)]
-            + [match(graphs[0], Z, self.lam, self.exact) for Z in graphs[1:]]
+            + [match(graphs[0], Z, self.feature_weight, self.exact) for Z in graphs[1:]]
         )
         self.objective_ = [fit.objective for fit in fits]
         self.n_iter_ = max(len(fit.objective) for fit in fits)
@@ -145,14 +140,6 @@ class FMVACC(MultiViewClusterer):
         labels = cluster_rows(embedding, self.n_clusters, self.n_init, rng)
         self.embedding_ = restored(embedding, order)
         return self._store_labels(restored(labels, order))
-
-    def _check(self, n_samples: int) -> int:
-        check_number(self.beta, "beta")
-        check_number(self.lam, "lam")
-        check_count(self.n_init, "n_init")
-        check_choice(self.exact, "exact", (False, True))
-        check_count(self.anchors_per_cluster, "anchors_per_cluster")
-        return min(self.anchors_per_cluster * self.n_clusters_, n_samples)
 
 
 class AnchorFit(NamedTuple):
@@ -186,14 +173,10 @@ def anchor_fit(X: FloatArray, A: FloatArray, beta: float, exact: bool) -> Anchor
         gram = (Z.T @ Z).astype(np.float64)
         value = size - 2 * fit + np.sum(gram * (A @ A.T)) + beta * np.trace(gram)
         objective.append(float(value))
-        if n_iter > MIN_ITER and _settled(objective):
+        moved = abs(np.diff(objective[-2:]).sum())
+        if n_iter > MIN_ITER and moved <= TOLERANCE * abs(value):
             break
     return AnchorFit(A, Z, objective)
-
-
-def _settled(objective: list[float]) -> bool:
-    old, new = objective[-2:]
-    return abs(old - new) <= TOLERANCE * abs(new)
 
 
 def update_anchors(X: FloatArray, Z: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -9,12 +10,18 @@ import numpy as np
 from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
-from manyview.baselines.parts.procrustes import polar
+from manyview.baselines.parts.factor_updates import (
+    anchor_step,
+    inverse_weights,
+    misfit,
+)
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
-from manyview.views.parsing import check_count, check_flag, check_number, generator
+from manyview.views.parsing import generator
 
 
+@dataclass(eq=False, repr=False)
 class FPMVSCAG(MultiViewClusterer):
     """Fast parameter-free multi-view subspace clustering, consensus anchor guidance.
 
@@ -48,7 +55,7 @@ class FPMVSCAG(MultiViewClusterer):
     tol : float
         Stop earlier when the objective changes by less than this share; 0 never does.
     n_init : int
-        Number of k-means runs; the lowest inertia wins.
+        Number of k-means starts; the one of lowest inertia is kept.
     random_state : int, numpy.random.Generator or None
         Seed of the drawn rows and of k-means.
 
@@ -87,29 +94,18 @@ class FPMVSCAG(MultiViewClusterer):
         "IEEE Transactions on Image Processing, 2022."
     )
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        exact: bool = False,
-        max_iter: int = 20,
-        tol: float = 0.0,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.exact = exact
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    exact: bool = False
+    max_iter: int = 20
+    tol: float = 0.0
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_count(self.max_iter, "max_iter")
-        check_count(self.n_init, "n_init")
-        check_number(self.tol, "tol")
-        check_flag(self.exact, "exact")
+        counts = ("max_iter", "n_init")
+        check_parameters(self, counts=counts, numbers=("tol",), flags=("exact",))
         views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
@@ -157,53 +153,15 @@ def iterate(
 ) -> tuple[Factors, float]:
     """One round of all four updates, and the objective after it.
 
-    Parameters
-    ----------
-    Xs : list of arrays (n_samples, d_v)
-    squares : array (n_views,)
-        ‖X_v‖².
-    now : Factors
-    exact : bool
-        The minimisers, or the authors' Z and α steps.
+    `squares` are ‖X_v‖²; `exact` takes the minimisers, not the authors' Z and α.
     """
-    A, Z, alpha = now
-    share = (alpha**2).astype(Z.dtype)
-    XZ = [x.T @ Z for x in Xs]
-    Ws = [polar(xz @ A.T) for xz in XZ]
-    A = polar(
-        np.sum([s * W.T @ xz for s, W, xz in zip(share, Ws, XZ, strict=True)], axis=0)
-    )
-    targets = [x @ (W @ A) for x, W in zip(Xs, Ws, strict=True)]
+    share = (now.alpha**2).astype(now.Z.dtype)
+    anchors, A = anchor_step(Xs, now.A, now.Z, share)
+    targets = [x @ M for x, M in zip(Xs, anchors, strict=True)]
     mixing = share if exact else np.ones_like(share)
     total = sum(m * t for m, t in zip(mixing, targets, strict=True))
     Z = project_simplex(total / share.sum())
-    residuals = _residuals(squares, targets, [W @ A for W in Ws], Z)
-    alpha = view_weights(residuals, exact=exact)
+    parts = zip(squares, targets, anchors, strict=True)
+    residuals = np.array([misfit(square, t, M, Z) for square, t, M in parts])
+    alpha = inverse_weights(residuals, root=not exact)
     return Factors(A, Z, alpha), float(alpha**2 @ residuals)
-
-
-def view_weights(residuals: FloatArray, *, exact: bool) -> FloatArray:
-    """α_v ∝ 1/r_v² minimises Σ α_v² r_v² on Σ α_v = 1; the authors take 1/r_v.
-
-    Parameters
-    ----------
-    residuals : array (n_views,)
-        r_v².
-    """
-    floor = np.finfo(float).tiny + 1e-12 * residuals.max()
-    r = np.maximum(residuals, floor)
-    inverse = 1 / r if exact else 1 / np.sqrt(r)
-    return np.asarray(inverse / inverse.sum())
-
-
-def _residuals(
-    squares: FloatArray,
-    targets: list[FloatArray],
-    carriers: list[FloatArray],
-    Z: FloatArray,
-) -> FloatArray:
-    """r_v² = ‖X_v‖² - 2⟨X_v W_v A, Z⟩ + ‖Z A'W_v'‖², without an n x d_v product."""
-    gram = (Z.T @ Z).astype(np.float64)
-    cross = np.array([np.vdot(t, Z) for t in targets], dtype=np.float64)
-    size = np.array([np.vdot(M.T @ M, gram) for M in carriers])
-    return np.asarray(np.maximum(squares - 2 * cross + size, 0))

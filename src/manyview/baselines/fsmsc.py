@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -9,18 +10,15 @@ import numpy as np
 from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.factor_updates import anchor_step, misfit
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
-from manyview.baselines.parts.standardise import z_feature, z_sample
-from manyview.views.parsing import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    generator,
-)
+from manyview.baselines.parts.standardise import scaled
+from manyview.views.parsing import generator
 
 
+@dataclass(eq=False, repr=False)
 class FSMSC(MultiViewClusterer):
     """Fast self-guided multi-view subspace clustering.
 
@@ -50,11 +48,11 @@ class FSMSC(MultiViewClusterer):
         λ₁, how closely Z follows its guide.
     lambda2 : float
         λ₂, weight of ‖Q‖². The three defaults are those of the authors' program.
-    standardise : {"sample", "feature"}
-        The published figures rest on z-scores per sample. Per feature scores higher
-        on the same data and is the better choice for features of unlike units. A
-        view (or X̄) of one or two features is always standardised per feature: the
-        z-score of such a sample is a sign.
+    scaling : {"sample", "standard", "unit", None}
+        z-scores per sample, on which the published figures rest; z-scores per
+        feature, which score higher on the same data and suit features of unlike
+        units; rows of length 1; or the features as given. "sample" takes a view (or
+        X̄) of one or two features per feature: the z-score of such a sample is a sign.
     exact : bool
         False divides by τ + λ₁ and V + 2λ₁ as above, which the authors' program does
         and the published figures rest on. True takes the minimisers, τ and V + λ₁;
@@ -62,8 +60,8 @@ class FSMSC(MultiViewClusterer):
     max_iter : int
         Number of iterations; the authors' program runs 20.
     n_init : int
-        Number of k-means runs; the lowest inertia wins. The paper reports the best
-        of 100 by the known labels.
+        Number of k-means starts; the one of lowest inertia is kept. The paper
+        reports the best of 100 by the known labels.
     random_state : int, numpy.random.Generator or None
         Seed of the drawn rows and of k-means.
 
@@ -106,37 +104,31 @@ class FSMSC(MultiViewClusterer):
         "lambda2": [0.1, 1.0, 10.0, 100.0],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        tau: float = 1e-3,
-        lambda1: float = 500.0,
-        lambda2: float = 10.0,
-        standardise: str = "sample",
-        exact: bool = False,
-        max_iter: int = 20,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.tau = tau
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.standardise = standardise
-        self.exact = exact
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
+    renamed_parameters: ClassVar[dict[str, str]] = {"standardise": "scaling"}
+    renamed_values: ClassVar[dict[str, dict[Any, Any]]] = {
+        "scaling": {"feature": "standard"}
+    }
+
+    n_clusters: int = 8
+    _: KW_ONLY
+    tau: float = 1e-3
+    lambda1: float = 500.0
+    lambda2: float = 10.0
+    scaling: str | None = "sample"
+    exact: bool = False
+    max_iter: int = 20
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_choice(self.standardise, "standardise", ("sample", "feature"))
-        check_count(self.max_iter, "max_iter")
-        check_count(self.n_init, "n_init")
-        check_flag(self.exact, "exact")
-        for name in ("tau", "lambda1", "lambda2"):
-            check_number(getattr(self, name), name)
+        check_parameters(
+            self,
+            counts=("max_iter", "n_init"),
+            numbers=("tau", "lambda1", "lambda2"),
+            flags=("exact",),
+            scaling=("sample", "standard", "unit", None),
+        )
         views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
@@ -152,8 +144,8 @@ class FSMSC(MultiViewClusterer):
         return self._store_labels(restored(labels, order))
 
     def _scale(self, X: FloatArray) -> FloatArray:
-        per_sample = self.standardise == "sample" and X.shape[1] > 2
-        return z_sample(X) if per_sample else z_feature(X)
+        signs_only = self.scaling == "sample" and X.shape[1] <= 2
+        return scaled(X, "standard" if signs_only else self.scaling)
 
     def _descend(
         self, Xs: list[FloatArray], Xbar: FloatArray
@@ -193,23 +185,19 @@ class Factors(NamedTuple):
 def iterate(problem: Problem, now: Factors) -> tuple[Factors, float]:
     """One round of all six updates, and the objective after it."""
     Xs, Xbar, tau, lambda1, lambda2, exact = problem
-    A, Z, Zbar = now
-    XZ = [x.T @ Z for x in Xs]
-    Ws = [polar(xz @ A.T) for xz in XZ]
-    A = polar(np.sum([W.T @ xz for W, xz in zip(Ws, XZ, strict=True)], axis=0))
-    D = polar(Xbar.T @ Zbar)
-    Q = guide(Z, Zbar, lambda1, lambda2)
+    anchors, A = anchor_step(Xs, now.A, now.Z, np.ones(len(Xs), Xbar.dtype))
+    D = polar(Xbar.T @ now.Zbar)
+    Q = guide(now.Z, now.Zbar, lambda1, lambda2)
     XD = Xbar @ D
-    Zbar = codes(XD, D, Z, Q, tau, lambda1, exact=exact)
-    targets = [x @ (W @ A) for x, W in zip(Xs, Ws, strict=True)]
+    Zbar = codes(XD, D, now.Z, Q, tau, lambda1, exact=exact)
+    targets = [x @ M for x, M in zip(Xs, anchors, strict=True)]
     divisor = len(Xs) + (1 if exact else 2) * lambda1
     Z = project_simplex((sum(targets) + lambda1 * (Zbar @ Q.T)) / divisor)
-    loss = sum(_misfit(x, t, W @ A, Z) for x, t, W in zip(Xs, targets, Ws, strict=True))
-    loss += tau * _misfit(Xbar, XD, D, Zbar)
-    loss += lambda1 * float(np.sum((Z - Zbar @ Q.T) ** 2)) + lambda2 * float(
-        np.sum(Q**2)
-    )
-    return Factors(A, Z, Zbar), loss
+    parts = zip(Xs, targets, anchors, strict=True)
+    loss = sum(misfit(np.vdot(x, x), t, M, Z) for x, t, M in parts)
+    loss += tau * misfit(np.vdot(Xbar, Xbar), XD, D, Zbar)
+    loss += lambda1 * float(np.sum((Z - Zbar @ Q.T) ** 2))
+    return Factors(A, Z, Zbar), loss + lambda2 * float(np.sum(Q**2))
 
 
 def guide(
@@ -235,9 +223,3 @@ def codes(
     ridge = tau * (D.T @ D) if exact else (tau + lambda1) * eye
     inverse = np.linalg.pinv(lambda1 * (Q.T @ Q) + ridge, hermitian=True)
     return np.asarray((tau * XD + lambda1 * (Z @ Q)) @ inverse)
-
-
-def _misfit(X: FloatArray, XM: FloatArray, M: FloatArray, Z: FloatArray) -> float:
-    """‖X - ZM'‖² from XM, without an n x d product."""
-    size = np.vdot((M.T @ M).astype(np.float64), Z.T @ Z)
-    return max(float(np.vdot(X, X) - 2 * np.vdot(XM, Z) + size), 0.0)

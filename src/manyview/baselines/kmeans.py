@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ _MACQUEEN = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class ConcatKMeans(MultiViewClusterer):
     """k-means on the standardised views side by side.
 
@@ -49,7 +51,7 @@ class ConcatKMeans(MultiViewClusterer):
     n_clusters : int
         Number of clusters.
     n_init : int
-        Number of starts.
+        Number of k-means starts; the one of lowest inertia is kept.
     random_state : int, numpy.random.Generator or None
         Seed of the starts.
     engine : "local", "dask" or a distributed.Client
@@ -83,20 +85,12 @@ class ConcatKMeans(MultiViewClusterer):
 
     citation: ClassVar[str] = _MACQUEEN
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        random_state: Any = None,
-        engine: Any = "local",
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.random_state = random_state
-        self.engine = engine
-        self.checkpoint = checkpoint
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 10
+    random_state: Any = None
+    engine: Any = "local"
+    checkpoint: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
@@ -154,6 +148,7 @@ def side_by_side_step(block: Block, state: State, small: tuple[Scaling, ...]) ->
     return Result(state={assign.FIELD: namespace(*parts).concat(parts, axis=1)})
 
 
+@dataclass(eq=False, repr=False)
 class BestViewKMeans(MultiViewClusterer):
     """k-means on the one view whose clusters are best separated.
 
@@ -171,7 +166,7 @@ class BestViewKMeans(MultiViewClusterer):
     n_clusters : int
         Number of clusters.
     n_init : int
-        Number of k-means starts per view.
+        Number of k-means starts per view; the one of lowest inertia is kept.
     n_scored : int
         Number of rows the silhouette is taken on.
     random_state : int, numpy.random.Generator or None
@@ -202,18 +197,11 @@ class BestViewKMeans(MultiViewClusterer):
 
     citation: ClassVar[str] = _MACQUEEN
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        n_scored: int = 2000,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.n_scored = n_scored
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 10
+    n_scored: int = 2000
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
@@ -226,7 +214,8 @@ class BestViewKMeans(MultiViewClusterer):
         runs, scores = [], []
         for x in Xs:
             Z = z_feature(x)
-            runs.append(_kmeans(Z, self.n_clusters, self.n_init, seed))
+            search = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed)
+            runs.append(quiet_fit(search, Z))
             scores.append(_separation(Z, runs[-1].labels_, self.n_scored))
         self.view_scores_ = np.array(scores)
         self.best_view_ = int(np.argmax(self.view_scores_))
@@ -240,15 +229,8 @@ class BestViewKMeans(MultiViewClusterer):
         """Nearest centre (n_samples,) of every row of `X` in the kept view."""
         Xs = dense_views(self._views_to_predict(X), self.cluster_centers_.dtype)
         Z = z_feature(Xs[self.best_view_], self._moments)
-        return _nearest(Z, self.cluster_centers_)
-
-
-def _kmeans(X: FloatArray, n_clusters: int, n_init: int, seed: int) -> KMeans:
-    return quiet_fit(KMeans(n_clusters, n_init=n_init, random_state=seed), X)
-
-
-def _nearest(X: FloatArray, centres: FloatArray) -> IntArray:
-    return np.asarray(pairwise_distances_argmin(X, centres), dtype=np.intp)
+        nearest = pairwise_distances_argmin(Z, self.cluster_centers_)
+        return np.asarray(nearest, dtype=np.intp)
 
 
 def _separation(X: FloatArray, labels: IntArray, n_scored: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,19 +12,16 @@ from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
-from manyview.baselines.parts.standardise import z_feature
-from manyview.views.parsing import (
-    check_choice,
-    check_count,
-    check_number,
-    child_seed,
-    generator,
-)
+from manyview.baselines.parts.standardise import scaled
+from manyview.views.parsing import child_seed, generator
 
+# First step of the multipliers, doubled every round: the authors' program.
 FIRST_RHO = 1e-4
 
 
+@dataclass(eq=False, repr=False)
 class LMTC(MultiViewClusterer):
     """Large-scale multi-view tensor clustering with implicit linear kernels.
 
@@ -48,11 +46,12 @@ class LMTC(MultiViewClusterer):
     ----------
     n_clusters : int
         Number of clusters.
-    lam : float
+    tensor_weight : float
         λ, how strongly the views are tied.
-    standardise : {"unit", "feature"}
-        The paper's rows of length 1, or z-scores per feature, the safer choice for
-        features of unlike units; neither scores higher on all data.
+    scaling : {"unit", "standard", "sample", None}
+        The paper's rows of length 1; z-scores per feature, the safer choice for
+        features of unlike units; z-scores per sample; or the features as given. None
+        of them scores highest on all data.
     norm : {"mean", "sum"}
         Whether the tensor norm is the mean of the slices' nuclear norms, τ = λ/ρ as
         the authors' program has it, or their sum, τ = V λ/ρ as the paper prints.
@@ -61,7 +60,7 @@ class LMTC(MultiViewClusterer):
     tol : float
         Stop when no entry of H and G differs by more.
     n_init : int
-        Number of k-means runs; the lowest inertia wins.
+        Number of k-means starts; the one of lowest inertia is kept.
     random_state : int, numpy.random.Generator or None
         Seed of the first singular vectors and of k-means.
 
@@ -96,43 +95,32 @@ class LMTC(MultiViewClusterer):
         "linear kernels, CVPR 2025."
     )
     parameter_grid: ClassVar[dict[str, list[Any]]] = {
-        "lam": [10.0**e for e in range(-10, 6)],
+        "tensor_weight": [10.0**e for e in range(-10, 6)],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        lam: float = 1.0,
-        standardise: str = "unit",
-        norm: str = "mean",
-        max_iter: int = 50,
-        tol: float = 1e-6,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lam = lam
-        self.standardise = standardise
-        self.norm = norm
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    tensor_weight: float = 1.0
+    scaling: str | None = "unit"
+    norm: str = "mean"
+    max_iter: int = 50
+    tol: float = 1e-6
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_choice(self.standardise, "standardise", ("unit", "feature"))
-        check_choice(self.norm, "norm", ("mean", "sum"))
-        check_number(self.lam, "lam")
-        check_number(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_count(self.n_init, "n_init")
+        check_parameters(
+            self,
+            counts=("max_iter", "n_init"),
+            numbers=("tensor_weight", "tol"),
+            scaling=("unit", "standard", "sample", None),
+            norm=("mean", "sum"),
+        )
         views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
-        scale = unit_rows if self.standardise == "unit" else z_feature
-        Xs = [scale(x) for x in raw]
+        Xs = [scaled(x, self.scaling) for x in raw]
         del raw
         H = self._embed(Xs, rng)
         E = unit_rows(H.transpose(0, 2, 1).reshape(len(H), -1))
@@ -143,7 +131,7 @@ class LMTC(MultiViewClusterer):
 
     def _embed(self, Xs: list[FloatArray], rng: np.random.Generator) -> FloatArray:
         now = start(Xs, self.n_clusters, child_seed(rng))
-        lam = self.lam * (len(Xs) if self.norm == "sum" else 1)
+        lam = self.tensor_weight * (len(Xs) if self.norm == "sum" else 1)
         rho = FIRST_RHO
         self.residuals_: list[float] = []
         for _ in range(self.max_iter):
@@ -183,17 +171,9 @@ def iterate(Xs: list[FloatArray], now: Stack, lam: float, rho: float) -> Stack:
 
 
 def shrink_stack(T: FloatArray, threshold: float) -> FloatArray:
-    """Lower the singular values of every Fourier slice along the views.
+    """Lower the singular values of every Fourier slice of T (n_samples, k, n_views).
 
-    Parameters
-    ----------
-    T : array (n_samples, k, n_views)
-    threshold : float
-
-    Returns
-    -------
-    G : array (n_samples, k, n_views)
-        Minimiser of ``threshold / n_views Σ_f ‖Ĝ_f‖_* + ½ ‖G - T‖²``.
+    That minimises ``threshold / n_views Σ_f ‖Ĝ_f‖_* + ½ ‖G - T‖²`` over G.
     """
     slices = np.fft.rfft(T, axis=2).astype(np.result_type(T.dtype, np.complex64))
     for f in range(slices.shape[2]):

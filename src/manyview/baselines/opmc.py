@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.dense import dense_views
+from manyview.baselines.parts.factor_updates import inverse_weights
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import feature_moments, z_feature
-from manyview.views.parsing import check_choice, check_count, check_number, generator
+from manyview.kmeans.passes import Centres, nearest
+from manyview.views.parsing import generator
 
-_BLOCK_ROWS = 8192
+# Rows at once: their float64 copies and distances stay in cache.
+BLOCK_ROWS = 8192
 
 
+@dataclass(eq=False, repr=False)
 class OPMC(MultiViewClusterer):
     """One-pass multi-view clustering: factors and labels in one descent.
 
@@ -38,8 +45,9 @@ class OPMC(MultiViewClusterer):
         "equal": a_v = 1/V, which the paper finds the better one and the authors'
         program uses. "loss": a_v ∝ 1/ℓ_v, the minimiser for view losses ℓ_v.
     n_init : int
-        Number of random labellings; the smallest loss wins. The authors' program
-        takes 100; ten cost a tenth and lose nothing that the scores show.
+        Number of k-means starts, here random labellings; the one of lowest loss is
+        kept. The authors' program takes 100; ten cost a tenth and lose nothing that
+        the scores show.
     max_iter : int
         Most iterations per start.
     tol : float
@@ -80,29 +88,18 @@ class OPMC(MultiViewClusterer):
     )
     parameter_grid: ClassVar[dict[str, list[Any]]] = {"weights": ["equal", "loss"]}
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        weights: str = "equal",
-        n_init: int = 10,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weights = weights
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    weights: str = "equal"
+    n_init: int = 10
+    max_iter: int = 100
+    tol: float = 1e-5
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_choice(self.weights, "weights", ("equal", "loss"))
-        check_count(self.n_init, "n_init")
-        check_count(self.max_iter, "max_iter")
-        check_number(self.tol, "tol")
+        counts, choices = ("n_init", "max_iter"), ("equal", "loss")
+        check_parameters(self, counts=counts, numbers=("tol",), weights=choices)
         views = self._views_to_fit(X)
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
@@ -129,11 +126,10 @@ class OPMC(MultiViewClusterer):
         return np.concatenate([z_feature(x, m) for x, m in pairs], axis=1)
 
     def _descend(self, rows: FloatArray, rng: np.random.Generator) -> Run:
-        start = rng.integers(self.n_clusters, size=len(rows))
         return descend(
             rows,
             np.asarray(self.n_features_per_view_),
-            start,
+            rng.integers(self.n_clusters, size=len(rows)),
             self.n_clusters,
             by_loss=self.weights == "loss",
             max_iter=self.max_iter,
@@ -168,19 +164,14 @@ def descend(
     max_iter: int,
     tol: float,
 ) -> Run:
-    """Iterate from a labelling until the loss settles.
+    """Iterate from a labelling of the rows until the loss settles.
 
-    Parameters
-    ----------
-    rows : array (n_samples, n_features of all views)
-    n_features : array (n_views,)
-        How many columns belong to each view.
-    labels : array (n_samples,)
-        The labelling to start from.
-    by_loss : bool
-        Weigh views by 1/loss instead of equally.
+    `n_features` says how many columns belong to each view; `by_loss` weighs the
+    views by 1/loss instead of equally.
     """
-    squares = _column_squares(rows)
+    squares = np.zeros(rows.shape[1])
+    for block in gen_batches(len(rows), BLOCK_ROWS):
+        squares += np.sum(rows[block].astype(np.float64, copy=False) ** 2, axis=0)
     weights = np.full(len(n_features), 1 / len(n_features))
     now = _group(rows, labels, n_clusters)
     losses: list[float] = []
@@ -192,7 +183,7 @@ def descend(
             now = _fill_empty(rows, now, centres)
         per_view = _view_losses(squares, now, centres, n_features)
         if by_loss:
-            weights = _loss_weights(per_view)
+            weights = inverse_weights(per_view)
         losses.append(float(weights**2 @ per_view))
         if len(losses) > 1 and losses[-2] - losses[-1] <= tol * losses[-2]:
             break
@@ -203,24 +194,18 @@ def assign(
     rows: FloatArray, centres: FloatArray, column_weights: FloatArray
 ) -> Assignment:
     """Nearest centre of every row in the weighted metric, and the new cluster sums."""
-    weighted = -2 * (centres * column_weights).T.astype(rows.dtype)
-    offsets = (centres**2 @ column_weights).astype(rows.dtype)
-    labels = np.empty(len(rows), dtype=np.intp)
-    sums = np.zeros(centres.shape)
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        block = rows[start : start + _BLOCK_ROWS]
-        found = np.argmin(block @ weighted + offsets, axis=1)
-        labels[start : start + _BLOCK_ROWS] = found
-        sums += index_sum(block.astype(np.float64, copy=False), found, len(centres))
-    return Assignment(labels, sums, np.bincount(labels, minlength=len(centres)))
+    weighted = Centres(centres * column_weights, centres**2 @ column_weights)
+    blocks = gen_batches(len(rows), BLOCK_ROWS)
+    found = [nearest(rows[block], weighted)[0] for block in blocks]
+    return _group(rows, np.concatenate(found).astype(np.intp), len(centres))
 
 
 def _group(rows: FloatArray, labels: IntArray, n_clusters: int) -> Assignment:
     """Sums (in float64, block by block) and sizes of given clusters."""
     sums = np.zeros((n_clusters, rows.shape[1]))
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        block = rows[start : start + _BLOCK_ROWS].astype(np.float64, copy=False)
-        sums += index_sum(block, labels[start : start + _BLOCK_ROWS], n_clusters)
+    for part in gen_batches(len(rows), BLOCK_ROWS):
+        block = rows[part].astype(np.float64, copy=False)
+        sums += index_sum(block, labels[part], n_clusters)
     return Assignment(labels, sums, np.bincount(labels, minlength=n_clusters))
 
 
@@ -231,8 +216,7 @@ def _fill_empty(rows: FloatArray, now: Assignment, centres: FloatArray) -> Assig
     """
     empty = np.flatnonzero(now.counts == 0)
     gaps = np.zeros(len(rows))
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        part = slice(start, start + _BLOCK_ROWS)
+    for part in gen_batches(len(rows), BLOCK_ROWS):
         gaps[part] = np.sum((rows[part] - centres[now.labels[part]]) ** 2, axis=1)
     farthest = np.argsort(gaps)[::-1][: len(empty)]
     taken = gaps[farthest] > 0
@@ -242,14 +226,6 @@ def _fill_empty(rows: FloatArray, now: Assignment, centres: FloatArray) -> Assig
     return _group(rows, labels, len(centres))
 
 
-def _column_squares(rows: FloatArray) -> FloatArray:
-    squares = np.zeros(rows.shape[1])
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        block = rows[start : start + _BLOCK_ROWS].astype(np.float64, copy=False)
-        squares += np.sum(block**2, axis=0)
-    return squares
-
-
 def _view_losses(
     squares: FloatArray, now: Assignment, centres: FloatArray, n_features: IntArray
 ) -> FloatArray:
@@ -257,10 +233,3 @@ def _view_losses(
     columns = squares - 2 * np.sum(now.sums * centres, axis=0) + now.counts @ centres**2
     starts = np.concatenate([[0], np.cumsum(n_features)[:-1]])
     return np.maximum(np.add.reduceat(columns, starts), 0)
-
-
-def _loss_weights(per_view: FloatArray) -> FloatArray:
-    """argmin_a Σ a_v² ℓ_v on the simplex: a_v ∝ 1/ℓ_v."""
-    floor = np.finfo(float).tiny + 1e-12 * per_view.max()
-    inverse = 1 / np.maximum(per_view, floor)
-    return np.asarray(inverse / inverse.sum())

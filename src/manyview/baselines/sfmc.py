@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,12 +17,18 @@ from manyview.baselines.parts.bipartite import (
 )
 from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.memory_need import require_memory
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.errors import InputError
-from manyview.views.parsing import check_choice, check_count, check_number
+from manyview.views.parsing import check_count, check_number
 from manyview.views.views import Views
 
+# The default number of anchors: one in so many rows, as reproduces CCV's published
+# row, but never too few to tell the clusters apart nor more than m³ can afford.
+ROWS_PER_ANCHOR, ANCHORS_PER_CLUSTER, MOST_ANCHORS = 100, 3, 1000
 
+
+@dataclass(eq=False, repr=False)
 class SFMC(MultiViewClusterer):
     """Scalable, parameter-free multi-view graph clustering (SFMC).
 
@@ -106,27 +113,19 @@ class SFMC(MultiViewClusterer):
     deterministic: ClassVar[bool] = True
     parameter_grid: ClassVar[dict[str, list[Any]]] = {"n_anchors": [None, 0.02, 0.5]}
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | float | None = None,
-        n_neighbors: int = 10,
-        max_iter: int = 10,
-        exact: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.max_iter = max_iter
-        self.exact = exact
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_anchors: int | float | None = None
+    n_neighbors: int = 10
+    max_iter: int = 10
+    exact: bool = False
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X`; `y` is ignored."""
+        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
+        check_parameters(self, counts=("n_neighbors", "max_iter"), flags=("exact",))
         views = self._views_to_fit(X)
-        n_anchors = self._check(len(views))
+        n_anchors = self._anchor_count(len(views))
         require_memory(
             memory_need(views, n_anchors, self.n_neighbors),
             "SFMC",
@@ -147,12 +146,10 @@ class SFMC(MultiViewClusterer):
         labels = settle_components(joint.P, joint.components, arrays, self.n_clusters_)
         return self._store_labels(labels)
 
-    def _check(self, n_samples: int) -> int:
-        check_count(self.n_neighbors, "n_neighbors")
-        check_count(self.max_iter, "max_iter")
-        check_choice(self.exact, "exact", (False, True))
+    def _anchor_count(self, n_samples: int) -> int:
         if self.n_anchors is None:
-            share = min(max(n_samples // 100, 3 * self.n_clusters_), 1000)
+            least = ANCHORS_PER_CLUSTER * self.n_clusters_
+            share = min(max(n_samples // ROWS_PER_ANCHOR, least), MOST_ANCHORS)
             return min(max(share, self.n_clusters_), n_samples)
         check_number(self.n_anchors, "n_anchors")
         if self.n_anchors < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,12 +15,14 @@ from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.fold_admm import admm
 from manyview.baselines.parts.memory_need import require_memory
+from manyview.baselines.parts.parameters import check_parameters
 from manyview.errors import InputError, InputTypeError
 from manyview.kmeans.passes import quiet_fit
-from manyview.views.parsing import check_count, check_number, child_seed, generator
+from manyview.views.parsing import check_count, child_seed, generator
 from manyview.views.views import Views
 
 
+@dataclass(eq=False, repr=False)
 class SMERAMVC(MultiViewClusterer):
     """Scalable multi-view MERA clustering, a reconstruction: clusters the row order.
 
@@ -31,7 +34,7 @@ class SMERAMVC(MultiViewClusterer):
     With unit rows ``X_v`` (n_samples, n_features_v), orthonormal ``A_v``
     (n_anchors, n_features_v) and ``Z_v`` (n_samples, n_anchors),
 
-        min  lam Σ_v || E_v ||_{2,1}   s.t.  X_v = Z_v A_v + E_v, Z_v >= 0,
+        min  λ Σ_v || E_v ||_{2,1}   s.t.  X_v = Z_v A_v + E_v, Z_v >= 0,
              the stack of all Z_v, folded, has rank R.
 
     The fold cuts the rows into `n_blocks` runs of `block_rows` consecutive rows
@@ -40,7 +43,7 @@ class SMERAMVC(MultiViewClusterer):
 
         A_v = polar(Z_v' W_v),                W_v = X_v - E_v + Lam_v / mu2
         Z_v = max(0, (mu2 W_v A_v' + mu1 Y_v - Gam_v) / (mu1 + mu2))
-        E_v = rows of R_v = X_v - Z_v A_v + Lam_v / mu2 shrunk by lam / mu2
+        E_v = rows of R_v = X_v - Z_v A_v + Lam_v / mu2 shrunk by λ / mu2
         Y   = nearest matrix of rank R to the fold of Z + Gam / mu1
         Lam_v += mu2 (X_v - Z_v A_v - E_v),   Gam += mu1 (Z - Y)
 
@@ -51,30 +54,38 @@ class SMERAMVC(MultiViewClusterer):
     Parameters
     ----------
     n_clusters : int
+        Number of clusters.
     fold : pair of int, optional
         (block_rows, n_blocks), product at most n_samples. Default: both near the
         square root of n_samples. The authors fit it to each data set, with
         n_blocks or block_rows the true number of classes where classes are equal.
     n_anchors : int
+        Anchors of every view.
     rank : int
-    lam : float
-        Weight of the residual against the fold.
+        R, rank of the fold.
+    residual_weight : float
+        λ, weight of the residual against the fold.
     max_iter : int
+        Most iterations.
     n_init : int
-        Starts of the last k-means; the one of lowest inertia counts.
-    random_state : int, RandomState, Generator or None
-        Seeds the last k-means, the only random part.
+        Number of k-means starts; the one of lowest inertia is kept.
+    random_state : int, numpy.random.Generator or None
+        Seed of k-means, the only random part.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
+        Cluster of every row.
     embedding_ : array (rows of the fold, n_anchors)
+        The rows that k-means saw.
     fold_ : (block_rows, n_blocks)
+        The fold that was used.
     objective_ : float
-        ``lam Σ_v || E_v ||_{2,1}`` at the end.
+        ``λ Σ_v || E_v ||_{2,1}`` at the end.
     residuals_ : list of pair of float
         Largest entries of ``X - ZA - E`` and ``Z - Y`` after every iteration.
     n_iter_ : int
+        Number of iterations.
 
     Notes
     -----
@@ -104,34 +115,25 @@ class SMERAMVC(MultiViewClusterer):
     parameter_grid: ClassVar[dict[str, list[Any]]] = {
         "n_anchors": [6, 8, 10],
         "rank": [2, 4, 8],
-        "lam": [1e-3, 1e-2, 0.1, 0.5, 1.0],
+        "residual_weight": [1e-3, 1e-2, 0.1, 0.5, 1.0],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        fold: tuple[int, int] | None = None,
-        n_anchors: int = 6,
-        rank: int = 2,
-        lam: float = 0.5,
-        max_iter: int = 51,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.fold = fold
-        self.n_anchors = n_anchors
-        self.rank = rank
-        self.lam = lam
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    fold: tuple[int, int] | None = None
+    n_anchors: int = 6
+    rank: int = 2
+    residual_weight: float = 0.5
+    max_iter: int = 51
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` as they stand; `y` is ignored."""
+        counts = ("n_anchors", "rank", "max_iter", "n_init")
+        check_parameters(self, counts=counts, numbers=("residual_weight",))
         views = self._views_to_fit(X)
-        self.fold_ = self._check(len(views))
+        self.fold_ = self._fold_of(len(views))
         require_memory(
             memory_need(views, self.fold_, self.n_anchors),
             "SMERAMVC",
@@ -144,7 +146,7 @@ class SMERAMVC(MultiViewClusterer):
             self.fold_,
             n_anchors=self.n_anchors,
             rank=self.rank,
-            lam=self.lam,
+            lam=self.residual_weight,
             max_iter=self.max_iter,
         )
         self.objective_, self.residuals_ = found.objective, found.residuals
@@ -158,10 +160,7 @@ class SMERAMVC(MultiViewClusterer):
         labels = quiet_fit(search, self.embedding_).labels_
         return self._store_labels(extend(labels, arrays, n_folded))
 
-    def _check(self, n_samples: int) -> tuple[int, int]:
-        check_number(self.lam, "lam")
-        for name in ("n_anchors", "rank", "max_iter", "n_init"):
-            check_count(getattr(self, name), name)
+    def _fold_of(self, n_samples: int) -> tuple[int, int]:
         if self.fold is None:
             root = math.isqrt(n_samples)
             return root, n_samples // root

@@ -19,7 +19,8 @@ from manyview.errors import ManyviewError, ManyviewWarning
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
-    with warnings.catch_warnings(), terminal.keeping_note():
+    terminal.start()
+    with warnings.catch_warnings():
         warnings.simplefilter("always", ManyviewWarning)
         warnings.showwarning = terminal.show_warning
         try:

@@ -19,8 +19,7 @@ from manyview.cli.experiment_commands import (
     scaling,
     sensitivity,
 )
-from manyview.cli.model_commands import explain, predict
-from manyview.cli.report_command import report
+from manyview.cli.model_commands import explain, predict, report
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {

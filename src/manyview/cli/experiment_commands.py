@@ -13,7 +13,6 @@ import manyview
 from manyview.cli import options, terminal
 from manyview.cli.estimator_options import make_estimator, parse_settings
 from manyview.cli.read_input import read_views
-from manyview.cli.remaining import with_remaining_time
 from manyview.datasets.registry import unknown
 from manyview.engine.resources import parse_size
 from manyview.errors import FileError, InputError
@@ -205,7 +204,7 @@ def reproduce(
     from manyview.experiments.reproduce import reproduce as run_all
 
     bench = _Bench(_sets(data), out, _limits(time_limit, memory_limit, retry, jobs))
-    with with_remaining_time():
+    with terminal.with_remaining_time():
         page = run_all(
             bench.sets,
             bench.results.folder,
@@ -232,7 +231,7 @@ class _Bench:
         """The records of all runs; those that are there already are not run again."""
         from manyview.experiments.execute import execute
 
-        with with_remaining_time():
+        with terminal.with_remaining_time():
             return execute(runs, self.results, self.limits)
 
     def show(

@@ -5,27 +5,24 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 from manyview.errors import ManyviewWarning
 from manyview.present.table import Table
+from manyview.running.progress import Listener, listen
 
 PIPE_WIDTH = 160  # a table that goes to a file need not fit a screen
+EVERY = 30.0  # seconds between lines of progress where there is no terminal
 
-_kept: ContextVar[tuple[str, ...]] = ContextVar("manyview_kept", default=())
+_written: list[str] = []  # by the command that runs
 
 
-@contextmanager
-def keeping_note() -> Iterator[None]:
-    """Remember what a command has written, to say so if it is stopped."""
-    token = _kept.set(())
-    try:
-        yield
-    finally:
-        _kept.reset(token)
+def start() -> None:
+    """Forget what an earlier command has written."""
+    _written.clear()
 
 
 def say(text: str = "") -> None:
@@ -45,16 +42,15 @@ def note(text: str) -> None:
 
 def say_written(path: str | os.PathLike[str], what: str) -> None:
     """Tell where something was written, and remember it."""
-    _kept.set((*_kept.get(), os.fspath(path)))
+    _written.append(os.fspath(path))
     say(f"{what} written to {os.fspath(path)}")
 
 
 def say_interrupted() -> None:
     """The last words after Ctrl-C."""
-    kept = _kept.get()
     note(
-        f"Stopped. Kept: {', '.join(kept)}."
-        if kept
+        f"Stopped. Kept: {', '.join(_written)}."
+        if _written
         else "Stopped. Nothing was written; no unfinished files are left."
     )
 
@@ -92,3 +88,53 @@ def show_scores(scores: Mapping[str, float]) -> None:
     table = Table("scores", "", list(scores), align="r" * len(scores))
     table.add(*(f"{score:.4f}" for score in scores.values()))
     show_table(table)
+
+
+@contextmanager
+def with_remaining_time() -> Iterator[None]:
+    """A bar on a terminal, else a line now and then; both say what is left."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        with listen(_lines()):
+            yield
+        return
+    from rich.progress import MofNCompleteColumn, Progress
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        bar = bars.add_task("Starting", total=None)
+
+        def update(title: str, done: int, total: int) -> None:
+            if done == 0:
+                bars.reset(bar)
+            bars.update(bar, description=title, completed=done, total=total)
+
+        with listen(update):
+            yield
+
+
+def _lines() -> Listener:
+    """Says at most one line every half minute."""
+    began = last = time.monotonic()
+    finished_before = 0
+
+    def tell(title: str, done: int, total: int) -> None:
+        nonlocal began, last, finished_before
+        now = time.monotonic()
+        if done == 0:
+            began, finished_before = now, 0
+        # What is done at once was done by an earlier call and says nothing of speed.
+        if now - began < 1.0:
+            finished_before = done
+        if now - last < EVERY or done == total:
+            return
+        last = now
+        here, left = done - finished_before, ""
+        if here:
+            minutes = (total - done) * (now - began) / here / 60
+            left = f", about {minutes:.0f} min left"
+        note(f"{title}: {done} of {total}{left}")
+
+    return tell

@@ -7,7 +7,7 @@ they found; the rules for the layouts seen in the field live here, once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from manyview.datasets.formats.raw import (
     clean_name,
     distinct,
     in_memory,
+    name_list,
     transpose,
 )
 from manyview.errors import FileError
 
+# Names met in published multi-view data sets.
 VIEW_NAMES = ("x", "data", "fea", "feas", "features", "views", "view", "xs", "v")
 LABEL_NAMES = (
     "y", "gt", "truth", "truelabel", "truelabels", "labels", "label", "gnd",
@@ -31,6 +33,7 @@ LABEL_NAMES = (
     "y_true", "labels_true",
 )  # fmt: skip
 _NUMBERED = re.compile(r"(.*?)[_\-]?([0-9]{1,6})")
+_MOST_LISTED = 30  # variables named in a message
 
 
 def arrange(
@@ -49,16 +52,17 @@ def arrange(
     skipped : mapping of name to reason
         Variables that were not read, for the message when nothing fits.
     """
-    listing = _Listing(found, skipped or {})
-    label_name, labels = _choose_labels(found, request, listing)
-    views = _choose_views(found, request, label_name, labels, listing)
-    arrays = _samples_on_rows(views, labels, listing)
+    file = _Content(found, skipped or {})
+    label_name, labels = _choose_labels(file, request)
+    views = _choose_views(file, request, label_name, labels)
+    arrays = _samples_on_rows(views, labels, file)
     n_samples = arrays[0].shape[0]
     if labels is not None and len(labels) != n_samples:
-        raise FileError(
+        raise file.error(
             f"The labels {label_name!r} have {len(labels)} entries but the views have "
-            f"{n_samples} rows. {listing} Name other labels with labels= (--labels), "
-            "or pass labels=False (--labels none) to leave them out."
+            f"{n_samples} rows.",
+            "Name other labels with labels= (--labels), or pass labels=False "
+            "(--labels none) to leave them out.",
         )
     return RawData(
         views=arrays,
@@ -68,21 +72,21 @@ def arrange(
     )
 
 
-class _Listing:
-    """What a file holds, in words; made only when a message needs it."""
+class _Content:
+    """The variables of a file, and errors that list them."""
 
     def __init__(self, found: Mapping[str, Any], skipped: Mapping[str, str]) -> None:
         self.found, self.skipped = found, skipped
 
-    def __str__(self) -> str:
-        parts = [f"{clean_name(n)} ({_shape_of(a)})" for n, a in self.found.items()]
-        if len(parts) > 30:
-            parts = [*parts[:30], f"and {len(parts) - 30} more"]
-        text = f"Found: {', '.join(parts) or 'nothing numeric'}."
+    def error(self, problem: str, advice: str = "") -> FileError:
+        listed = [f"{clean_name(n)} ({_shape_of(a)})" for n, a in self.found.items()]
+        if len(listed) > _MOST_LISTED:
+            listed[_MOST_LISTED:] = [f"and {len(listed) - _MOST_LISTED} more"]
+        text = f"{problem} Found: {', '.join(listed) or 'nothing numeric'}."
         if self.skipped:
             left = [f"{clean_name(n)} ({why})" for n, why in self.skipped.items()]
-            text += f" Not read: {', '.join(left[:30])}."
-        return text
+            text += f" Not read: {', '.join(left[:_MOST_LISTED])}."
+        return FileError(f"{text} {advice}".rstrip())
 
 
 def _shape_of(item: Any) -> str:
@@ -92,23 +96,32 @@ def _shape_of(item: Any) -> str:
     return " × ".join(str(s) for s in item.shape)
 
 
+def _base(name: str) -> str:
+    return name.rsplit("/", 1)[-1].lower()
+
+
 def _is_vector(item: Any) -> bool:
     """n, n × 1 or 1 × n; a cell counts when all its members do."""
     if isinstance(item, list):
         return bool(item) and all(_is_vector(a) for a in item)
-    if len(item.shape) == 1:
-        return True
-    return len(item.shape) == 2 and 1 in item.shape
+    return len(item.shape) == 1 or (len(item.shape) == 2 and 1 in item.shape)
+
+
+def _is_matrix(item: Any) -> bool:
+    """Could it be a view, or a cell of views?"""
+    if isinstance(item, list):
+        return bool(item) and all(_is_matrix(a) for a in item)
+    return len(item.shape) == 2 and 0 not in item.shape
 
 
 def _as_labels(item: Any) -> NDArray | None:
-    """One label per row; None when the members of a cell disagree."""
+    """One label per row; None when it is no vector or the members of a cell differ."""
+    if not _is_vector(item):
+        return None
     if isinstance(item, list):
-        first, *others = [_as_labels(a) for a in item]
-        same = first is not None and all(
-            v is not None and np.array_equal(v, first) for v in others
-        )
-        return first if same else None
+        members: list[Any] = [_as_labels(a) for a in item]
+        same = all(np.array_equal(m, members[0]) for m in members)
+        return members[0] if same else None
     dense = item.toarray() if sp.issparse(item) else np.asarray(in_memory(item))
     return tidy_labels(dense.ravel())
 
@@ -125,113 +138,98 @@ def tidy_labels(vector: NDArray) -> NDArray:
 
 
 def _choose_labels(
-    found: Mapping[str, Any], request: Request, listing: _Listing
+    file: _Content, request: Request
 ) -> tuple[str | None, NDArray | None]:
     if request.labels is False:
         return None, None
     if isinstance(request.labels, str):
-        return request.labels, _named_labels(found, request.labels, listing)
-    taken = set(request.views or ())
+        return request.labels, _named_labels(file, request.labels)
     candidates = {
-        name: vector
-        for name, item in found.items()
-        if _base(name) in LABEL_NAMES and name not in taken and _is_vector(item)
-        for vector in [_as_labels(item)]
-        if vector is not None
+        name: labels
+        for name, item in file.found.items()
+        if _base(name) in LABEL_NAMES and name not in (request.views or ())
+        if (labels := _as_labels(item)) is not None
     }
     if not candidates:
         return None, None
     name, labels = next(iter(candidates.items()))
-    if any(not np.array_equal(v, labels) for v in candidates.values()):
-        raise FileError(
-            f"Several variables could be the labels: {', '.join(candidates)}. "
-            f"{listing} Say which with labels= (--labels)."
+    if any(not np.array_equal(other, labels) for other in candidates.values()):
+        raise file.error(
+            f"Several variables could be the labels: {', '.join(candidates)}.",
+            "Say which with labels= (--labels).",
         )
     return name, labels
 
 
-def _named_labels(found: Mapping[str, Any], name: str, listing: _Listing) -> NDArray:
-    if name not in found:
-        raise FileError(f"There are no labels named {name!r} in the file. {listing}")
-    labels = _as_labels(found[name]) if _is_vector(found[name]) else None
+def _named_labels(file: _Content, name: str) -> NDArray:
+    if name not in file.found:
+        raise file.error(f"There are no labels named {name!r} in the file.")
+    labels = _as_labels(file.found[name])
     if labels is None:
-        raise FileError(
+        raise file.error(
             f"{name!r} cannot be labels: labels are one number per row, not "
-            f"{_shape_of(found[name])}. {listing} Name another with labels= (--labels)."
+            f"{_shape_of(file.found[name])}.",
+            "Name another with labels= (--labels).",
         )
     return labels
 
 
-def _base(name: str) -> str:
-    return name.rsplit("/", 1)[-1].lower()
-
-
 def _choose_views(
-    found: Mapping[str, Any],
-    request: Request,
-    label_name: str | None,
-    labels: NDArray | None,
-    listing: _Listing,
+    file: _Content, request: Request, label_name: str | None, labels: NDArray | None
 ) -> dict[str, Any]:
     if request.views is not None:
-        return _named_views(found, request.views, listing)
+        return _named_views(file, request)
     usable = {
         name: item
-        for name, item in found.items()
-        if name != label_name and _base(name) != "present" and _could_be_view(item)
+        for name, item in file.found.items()
+        if name != label_name and _base(name) != "present" and _is_matrix(item)
         if not (_base(name) in LABEL_NAMES and _is_vector(item))
     }
-    for rule in (_cells, _series):
-        groups = rule(usable)
-        if groups:
-            return _only(groups, listing)
+    cells = {n: _members(n, c) for n, c in usable.items() if isinstance(c, list)}
+    groups = cells or _numbered(usable)
+    usual = [g for n, g in groups.items() if _base(n) in VIEW_NAMES]
+    choice = list(groups.values()) if len(groups) == 1 else usual
+    if len(choice) == 1:
+        return choice[0]
     if not usable:
-        raise FileError(
-            f"No view was found: a view is a matrix of numbers. {listing} "
-            "Name the variables with views= (--view) if one of these is meant."
+        raise file.error(
+            "No view was found: a view is a matrix of numbers.",
+            "Name the variables with views= (--view) if one of these is meant.",
         )
-    if len(usable) > 1 and not _share_rows(usable, labels):
-        raise _ambiguous(usable, listing)
+    if groups or (len(usable) > 1 and not _share_rows(usable, labels)):
+        raise file.error(
+            "It is not clear which variables are the views: "
+            f"{name_list(groups or usable, len(usable))} could be.",
+            "Say which with views=[...] (--view NAME, once per view).",
+        )
     return usable
 
 
-def _could_be_view(item: Any) -> bool:
-    if isinstance(item, list):
-        return bool(item) and all(_could_be_view(a) for a in item)
-    return len(item.shape) == 2 and 0 not in item.shape
-
-
-def _named_views(
-    found: Mapping[str, Any], names: Sequence[str], listing: _Listing
-) -> dict[str, Any]:
+def _named_views(file: _Content, request: Request) -> dict[str, Any]:
     views: dict[str, Any] = {}
-    for name in names:
-        if name not in found:
-            raise FileError(f"There is no variable {name!r} in the file. {listing}")
-        item = found[name]
-        if not _could_be_view(item):
-            raise FileError(
+    for name in request.views or ():
+        if name not in file.found:
+            raise file.error(f"There is no variable {name!r} in the file.")
+        item = file.found[name]
+        if not _is_matrix(item):
+            raise file.error(
                 f"{name!r} cannot be a view: a view is a matrix, not "
-                f"{_shape_of(item)}. {listing} Name others with views= (--view)."
+                f"{_shape_of(item)}.",
+                "Name others with views= (--view).",
             )
-        views.update(_members(name, item) if isinstance(item, list) else {name: item})
+        views |= _members(name, item) if isinstance(item, list) else {name: item}
     return views
 
 
 def _members(name: str, cell: list[Any]) -> dict[str, Any]:
-    return {f"{name}{i + 1}": item for i, item in enumerate(cell)}
+    return {f"{name}{i}": item for i, item in enumerate(cell, start=1)}
 
 
-def _cells(usable: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    return {n: _members(n, c) for n, c in usable.items() if isinstance(c, list)}
-
-
-def _series(usable: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Numbered matrices: X1, X2, … or view0, view1, …, by number."""
+def _numbered(usable: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Series of matrices: X1, X2, … or view0, view1, …, by number."""
     groups: dict[str, list[tuple[int, str]]] = {}
     for name in usable:
-        match = _NUMBERED.fullmatch(name)
-        if match:
+        if match := _NUMBERED.fullmatch(name):
             groups.setdefault(match[1], []).append((int(match[2]), name))
     return {
         prefix: {name: usable[name] for _, name in sorted(members)}
@@ -240,51 +238,32 @@ def _series(usable: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _only(groups: dict[str, dict[str, Any]], listing: _Listing) -> dict[str, Any]:
-    """The one group there is, or the one with a usual name."""
-    usual = [g for n, g in groups.items() if _base(n) in VIEW_NAMES]
-    choice = list(groups.values()) if len(groups) == 1 else usual
-    if len(choice) != 1:
-        raise _ambiguous(groups, listing)
-    return choice[0]
-
-
-def _ambiguous(candidates: Mapping[str, Any], listing: _Listing) -> FileError:
-    names = ", ".join(clean_name(n) for n in candidates)
-    return FileError(
-        f"It is not clear which variables are the views: {names} could be. {listing} "
-        "Say which with views=[...] (--view NAME, once per view)."
-    )
-
-
 def _share_rows(usable: Mapping[str, Any], labels: NDArray | None) -> bool:
-    shapes = [a.shape for a in usable.values()]
+    """Do all have as many rows (or columns), as many as the labels if there are any?"""
+    sides = [{int(a.shape[side]) for a in usable.values()} for side in (0, 1)]
     if labels is not None:
-        return any(all(s[side] == len(labels) for s in shapes) for side in (0, 1))
-    return any(len({s[side] for s in shapes}) == 1 for side in (0, 1))
+        return {len(labels)} in sides
+    return any(len(lengths) == 1 for lengths in sides)
 
 
 def _samples_on_rows(
-    views: Mapping[str, Any], labels: NDArray | None, listing: _Listing
+    views: Mapping[str, Any], labels: NDArray | None, file: _Content
 ) -> list[Any]:
     """Transpose all views when the samples stand on columns."""
     arrays = list(views.values())
     rows = {int(a.shape[0]) for a in arrays}
     columns = {int(a.shape[1]) for a in arrays}
     wanted = None if labels is None else len(labels)
-    if len(rows) == 1 and (wanted in (None, *rows) or columns != {wanted}):
-        return [_as_view(a) for a in arrays]
-    if len(columns) == 1:
-        return [_as_view(transpose(a)) for a in arrays]
-    raise FileError(
-        "The views do not share a number of samples, neither on rows nor on columns: "
-        f"{', '.join(f'{clean_name(n)} is {_shape_of(a)}' for n, a in views.items())}. "
-        f"{listing} Name the views that belong together with views= (--view)."
-    )
-
-
-def _as_view(array: Any) -> Any:
-    return sp.csr_array(array) if sp.issparse(array) else array
+    if not (len(rows) == 1 and (wanted in (None, *rows) or columns != {wanted})):
+        if len(columns) != 1:
+            shapes = [f"{clean_name(n)} is {_shape_of(a)}" for n, a in views.items()]
+            raise file.error(
+                "The views do not share a number of samples, neither on rows nor on "
+                f"columns: {', '.join(shapes)}.",
+                "Name the views that belong together with views= (--view).",
+            )
+        arrays = [transpose(a) for a in arrays]
+    return [sp.csr_array(a) if sp.issparse(a) else a for a in arrays]
 
 
 def _find_present(

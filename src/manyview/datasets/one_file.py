@@ -11,16 +11,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from manyview.datasets.data_folder import META, is_data_folder
-from manyview.datasets.formats import hdf5, mat5, npy, npz, tabular, zarr_store
+from manyview.datasets.formats import hdf5, matlab, numpy_files, tabular, zarr_store
 from manyview.datasets.formats.raw import RawData, Request, clean_name
 from manyview.engine.resources import show_size
 from manyview.errors import FileError, ManyviewError, ResourceError
 
 _READERS: dict[str, Callable[[Path, Request, ExitStack], RawData]] = {
-    "mat5": mat5.read,
+    "mat5": matlab.read_v5,
     "hdf5": hdf5.read,
-    "npz": npz.read,
-    "npy": npy.read,
+    "npz": numpy_files.read_npz,
+    "npy": numpy_files.read_npy,
     "csv": tabular.read_csv,
     "parquet": tabular.read_parquet,
     "zarr": zarr_store.read,

@@ -20,8 +20,10 @@ from manyview.datasets.loading import load
 from manyview.errors import InputError
 from manyview.views.views import Views
 
+# Rows that share a seed; another number would generate other data.
 BLOCK_ROWS = 8192
-# Distance between two centres of a view of quality 1, in units of the noise.
+# Distance between two centres of a view of quality 1, in units of the noise: six
+# standard deviations overlap in about one row of a thousand.
 _SEPARATION = 6.0
 
 
@@ -76,22 +78,16 @@ def make_views(
     quality = _check(n_samples, n_features, n_clusters, imbalance, view_quality, noise)
     seed = _seed(random_state)
     labels = _draw_labels(n_samples, n_clusters, imbalance, seed)
-    views = [
-        GeneratedView(
-            labels, d, n_clusters, quality[v], noise, seed, v, np.dtype(dtype)
-        )
+    kind = np.dtype(dtype)
+    views: list[Any] = [
+        GeneratedView(labels, d, n_clusters, quality[v], noise, seed, v, kind)
         for v, d in enumerate(n_features)
     ]
-    raw = RawData(
-        views=list(views),
-        names=[f"generated{v}" for v in range(len(views))],
-        labels=labels,
-        origin=origin,
-    )
     if out is None:
-        raw.views[:] = [v[0:n_samples] for v in views]
-        return raw.to_views()
-    return load(write_whole(raw, out))
+        views = [view[0:n_samples] for view in views]
+    names = [f"generated{v}" for v in range(len(views))]
+    raw = RawData(views, names, labels=labels, origin=origin)
+    return raw.to_views() if out is None else load(write_whole(raw, out))
 
 
 def like(
@@ -184,13 +180,13 @@ def _rng(seed: int, *key: int) -> np.random.Generator:
 
 
 def _seed(random_state: int | np.random.Generator | None) -> int:
-    if isinstance(random_state, (int, np.integer)):
-        if random_state < 0:
-            raise InputError(
-                f"random_state={random_state} is negative. Give a number from 0 on."
-            )
-        return int(random_state)
-    return int(np.random.default_rng(random_state).integers(2**63))
+    if not isinstance(random_state, (int, np.integer)):
+        return int(np.random.default_rng(random_state).integers(2**63))
+    if random_state < 0:
+        raise InputError(
+            f"random_state={random_state} is negative. Give a number from 0 on."
+        )
+    return int(random_state)
 
 
 def _draw_labels(
@@ -227,12 +223,10 @@ def _check(
         raise InputError(
             f"imbalance={imbalance} must be at least 1 and noise={noise} not negative."
         )
-    quality = np.atleast_1d(np.asarray(view_quality, dtype=float))
-    if quality.size == 1:
-        quality = np.repeat(quality, len(n_features))
-    if quality.shape != (len(n_features),) or quality.min() < 0:
+    quality = np.asarray(view_quality, dtype=float).ravel()
+    if quality.size not in (1, len(n_features)) or quality.min() < 0:
         raise InputError(
             f"view_quality={view_quality} must be one number from 0 on, or one for "
             f"each of the {len(n_features)} views."
         )
-    return [float(q) for q in quality]
+    return [float(q) for q in np.broadcast_to(quality, len(n_features))]

@@ -31,7 +31,9 @@ def build(
     the paper, that of CCV.
     """
     if method == PUBLISHED:
-        model = S2MVTC.as_published(data if data in PAPER else "CCV")
+        model: MultiViewClusterer = S2MVTC.as_published(
+            data if data in PAPER else "CCV"
+        )
         return model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
     estimator = find_method(method).estimator
     return estimator(n_clusters, random_state=seed, **setting)

@@ -6,18 +6,15 @@ crashes or goes over a limit is recorded with its reason; the rest goes on.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import queue
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -31,8 +28,7 @@ from manyview.running import progress
 # Until the first run of a process starts, it imports and loads; generous, because
 # a large file on a slow disk takes minutes.
 LOAD_SECONDS = 600.0
-# How long a stop, a late run or a finished one may go unseen.
-LOOK_SECONDS = 0.5
+MOST_LINE_BYTES = 2**24  # of a result; a thousand times what one takes
 _BLAS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS", "VECLIB_MAXIMUM")
 
 
@@ -54,86 +50,71 @@ def execute(
     runs: Iterable[Run], results: Results, limits: Limits | None = None
 ) -> list[Record]:
     """Run what is not in `results` yet, added as runs end; the records of all."""
-    wanted, work = list(runs), _Execution(results, limits or Limits())
-    left = work.left(wanted)
-    with (
-        progress.task("Runs", len(wanted)) as advance,
-        ThreadPoolExecutor(work.limits.jobs) as pool,
-    ):
-        for _ in range(len(wanted) - len(left)):
-            advance()
-        jobs = {pool.submit(work.do, task) for task in group(left)}
-        try:
-            while jobs:
-                over, jobs = wait(jobs, timeout=LOOK_SECONDS)
-                while not work.ended.empty():
-                    work.ended.get()
-                    advance()
-                for job in over:
-                    job.result()
-        except BaseException:
-            work.stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    wanted = list(runs)
+    with progress.task("Runs", len(wanted)) as advance:
+        work = _Execution(results, limits or Limits(), advance)
+        asyncio.run(work.do_all(wanted))
     return results.of(wanted)
 
 
 @dataclass(frozen=True)
 class _Execution:
-    """What the threads of one call share; `ended` are runs that have a result now."""
+    """One call of `execute`; `advance` is told of every run that has a result now."""
 
     results: Results
     limits: Limits
-    stop: threading.Event = field(default_factory=threading.Event)
-    ended: queue.Queue[Run] = field(default_factory=queue.Queue)
+    advance: Callable[[], None]
 
-    def left(self, runs: Iterable[Run]) -> list[Run]:
+    async def do_all(self, runs: list[Run]) -> None:
+        """What is left of the runs, so many tasks at a time as there are jobs."""
+        left = self._left(runs)
+        for _ in range(len(runs) - len(left)):
+            self.advance()
+        free = asyncio.Semaphore(self.limits.jobs)
+        await asyncio.gather(*(self._do(task, free) for task in group(left)))
+
+    def _left(self, runs: Iterable[Run]) -> list[Run]:
         """Those without a result that counts."""
         status = {key: r["status"] for key, r in self.results.read().items()}
         wrong = {None, "failed"} if self.limits.retry_failed else {None}
         return [r for r in runs if status.get(r.key) in wrong]
 
-    def do(self, task: Task) -> None:
+    async def _do(self, task: Task, free: asyncio.Semaphore) -> None:
         """Run what is left of a task, unless another process works on it."""
-        with self.results.claim(task) as mine:
-            left = self.left(task.runs) if mine else []
-            for run in task.runs:
-                if run not in left:
-                    self.ended.put(run)
-            if left and not self.stop.is_set():
-                self._run(left)
+        async with free:
+            with self.results.claim(task) as mine:
+                left = self._left(task.runs) if mine else []
+                for _ in range(len(task.runs) - len(left)):
+                    self.advance()
+                if left:
+                    await self._run(left)
 
-    def _run(self, runs: list[Run]) -> None:
+    async def _run(self, runs: list[Run]) -> None:
         """Start the process and record what it says, until it ends or must be ended."""
-        open_runs = {r.key: r for r in runs}
+        open_runs, current = {r.key: r for r in runs}, None
         told = {"memory_limit": self.limits.memory, "runs": [*map(self._told, runs)]}
-        with _child(told, self.limits) as (child, lines, stderr):
-            deadline, current, late = time.monotonic() + LOAD_SECONDS, None, False
-            while open_runs and not (self.stop.is_set() or late):
-                left = max(deadline - time.monotonic(), 0)
+        with tempfile.TemporaryFile("w+") as stderr:
+            async with _child(told, self.limits.threads(), stderr) as child:
+                assert child.stdout is not None
+                late, seconds = False, LOAD_SECONDS
                 try:
-                    line = lines.get(timeout=min(LOOK_SECONDS, left))
-                except queue.Empty:
-                    late = time.monotonic() >= deadline
-                    continue
-                if line is None:
-                    break
-                said = json.loads(line)
-                current = said["key"] if said.pop("event") == "start" else None
-                deadline = time.monotonic() + self.limits.seconds
-                if current is None:
-                    self._record(open_runs.pop(said["key"]), said)
-            if self.stop.is_set():
-                return
-            child.kill()
-            reason = _reason(late, child.wait(), stderr, self.limits)
+                    while open_runs and (
+                        line := await asyncio.wait_for(child.stdout.readline(), seconds)
+                    ):
+                        said, seconds = json.loads(line), self.limits.seconds
+                        current = said["key"] if said.pop("event") == "start" else None
+                        if current is None:
+                            self._record(open_runs.pop(said["key"]), said)
+                except TimeoutError:
+                    late = True
+            reason = self._reason(late, child.returncode, stderr)
         for key, run in open_runs.items():
             why = reason if current in (None, key) else f"Not tried after: {reason}"
             self._record(run, {"status": "failed", "error": why})
 
     def _record(self, run: Run, outcome: Record) -> None:
         self.results.append(run.describe() | outcome)
-        self.ended.put(run)
+        self.advance()
 
     def _told(self, run: Run) -> Record:
         """The run as the process is told it, with the places for its arrays."""
@@ -142,52 +123,38 @@ class _Execution:
         trace_to = trace_of(told, self.results).absolute()
         return told | {"labels_to": str(labels_to), "trace_to": str(trace_to)}
 
+    def _reason(self, late: bool, status: int | None, stderr: IO[str]) -> str:
+        """Why a process ended before its task did."""
+        if late:
+            return f"TimeLimit: a run took more than {self.limits.seconds:g} s."
+        stderr.seek(0)
+        last, memory = stderr.read()[-400:].strip(), self.limits.memory
+        limit = f" (memory limit {show_size(memory)})" if memory else ""
+        return f"ProcessDied: the process ended with status {status}{limit}. {last}"
 
-@contextmanager
-def _child(
-    told: Record, limits: Limits
-) -> Iterator[tuple[subprocess.Popen[str], queue.Queue[str | None], IO[str]]]:
-    """A process with its task; its lines come through a queue, None at their end."""
-    threads = str(limits.threads())
-    with tempfile.TemporaryFile("w+") as stderr:
-        child = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.task_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            env=os.environ | {f"{name}_NUM_THREADS": threads for name in _BLAS},
-        )
-        assert child.stdin is not None and child.stdout is not None
-        lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(
-            target=_listen, args=(child.stdout, lines), daemon=True
-        ).start()
-        try:
-            # One that died at once is seen where its lines are read.
-            with suppress(BrokenPipeError):
-                child.stdin.write(json.dumps(told) + "\n")
-                child.stdin.flush()
-            yield child, lines, stderr
-        finally:
+
+@asynccontextmanager
+async def _child(told: Record, threads: int, stderr: IO[str]) -> AsyncIterator[Process]:
+    """A process with its task, ended at the end of the block."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", f"{__package__}.task_worker"),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+        limit=MOST_LINE_BYTES,
+        env=os.environ | {f"{name}_NUM_THREADS": str(threads) for name in _BLAS},
+    )
+    assert child.stdin is not None
+    try:
+        # One that died at once is seen where its lines are read.
+        with suppress(ConnectionError):
+            child.stdin.write(json.dumps(told).encode() + b"\n")
+            await child.stdin.drain()
+        yield child
+    finally:
+        with suppress(ProcessLookupError):
             child.kill()
-            child.wait()
-
-
-def _listen(stdout: IO[str], lines: queue.Queue[str | None]) -> None:
-    for line in stdout:
-        lines.put(line)
-    lines.put(None)
-
-
-def _reason(late: bool, status: int, stderr: IO[str], limits: Limits) -> str:
-    """Why a process ended before its task did."""
-    if late:
-        return f"TimeLimit: a run took more than {limits.seconds:g} s."
-    stderr.seek(0)
-    last = stderr.read()[-400:].strip()
-    memory = f" (memory limit {show_size(limits.memory)})" if limits.memory else ""
-    return f"ProcessDied: the process ended with status {status}{memory}. {last}"
+        await child.wait()
 
 
 def labels_of(record: Record, results: Results) -> Path:

@@ -107,11 +107,9 @@ def _fit(
     if run["extras"].get("share"):
         _, took = measured(lambda: fit_shared(model, views, shared))
     elif "trace" in run["extras"]:
-        n_traced, rng = (
-            min(run["extras"]["trace"], len(views)),
-            np.random.default_rng(0),
-        )
-        traced = np.sort(rng.choice(len(views), n_traced, replace=False))
+        n_traced = min(run["extras"]["trace"], len(views))
+        draw = np.random.default_rng(0).choice
+        traced = np.sort(draw(len(views), n_traced, replace=False))
         _, took = measured(lambda: model.fit(views, trace=traced))
         save_trace(Path(run["trace_to"]), model, traced, rows)
     else:

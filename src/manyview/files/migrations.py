@@ -6,10 +6,11 @@ to the next; it knows the names in files only, never a class of this release.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from manyview.errors import FileError
+from manyview.errors import FileError, ManyviewWarning
 
 VERSION = 2
 Content = dict[str, Any]
@@ -42,6 +43,30 @@ _ATTRIBUTES_1 = {
     "_scalings": "scalings",
     "_spectrum": "spectrum",
 }
+# What version 1 called lam is no ridge weight in these methods.
+_WEIGHTS_1 = {
+    "BMVC": "cluster_weight",
+    "FMVACC": "feature_weight",
+    "LMTC": "tensor_weight",
+    "SMERAMVC": "residual_weight",
+}
+# How version 1 spelt the words of scaling in the methods it compares with.
+_SCALINGS_1 = {True: "standard", False: None, "feature": "standard"}
+# None stood for a default that depended on the smoothing; now each class has its own.
+_OPTIONAL_1 = ("beta", "max_iter", "min_duration", "smoothing_weight")
+_ORDER_FREE = (
+    *("n_clusters", "n_anchors", "anchors", "scaling", "n_graph_anchors"),
+    *("n_neighbors", "lam", "beta", "smoothing_weight", "max_iter", "n_init"),
+    *("random_state", "dtype"),
+)
+# Parameters that the order-free method has lost, and what it always does now.
+_SETTLED = {
+    "kernel": "rbf",
+    "row_norm": "unit",
+    "rank_tol": 1e-3,
+    "assign": "kmeans",
+    "smoothing_growth": 1.0,
+}
 
 
 def migrate(content: Content, name: str) -> Content:
@@ -65,12 +90,57 @@ def migrate(content: Content, name: str) -> Content:
 
 
 def _from_1(content: Content) -> Content:
-    params = {k: v for k, v in content["params"].items() if k != "block_rows"}
+    name, params = content["class"], dict(content["params"])
+    params.pop("block_rows", None)
+    if name == "S2MVTC":
+        name, params = _split_s2mvtc(params)
+    if "standardise" in params:
+        word = params.pop("standardise")
+        params["scaling"] = _SCALINGS_1.get(word, word)
+    if name in _WEIGHTS_1:
+        params[_WEIGHTS_1[name]] = params.pop("lam")
     fitted = {
         _ATTRIBUTES_1.get(k, k): _rename_records(v)
         for k, v in content["fitted"].items()
     }
-    return {**content, "params": params, "fitted": fitted}
+    return {**content, "class": name, "params": params, "fitted": fitted}
+
+
+def _split_s2mvtc(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The order-free method or the one along an order, each with its own parameters.
+
+    Version 1 had one class for both, in which some parameters silenced others and
+    None stood for a default that depended on the smoothing.
+    """
+    smoothing = params.pop("smoothing")
+    kept = {k: v for k, v in params.items() if k not in _OPTIONAL_1 or v is not None}
+    if kept.pop("consensus") is False:
+        kept["beta"] = 0.0
+    if smoothing == "graph":
+        _warn_of_lost_settings(kept)
+        return "S2MVTC", {k: v for k, v in kept.items() if k in _ORDER_FREE}
+    silenced = {"n_components", "start"}
+    if smoothing != "graph+sequence":
+        silenced = {"n_graph_anchors", "n_neighbors"}
+    if smoothing is None:
+        kept["smoothing_weight"] = 0.0
+        silenced |= {"n_low", "min_duration"}
+    elif "min_duration" in kept:
+        silenced.add("n_low")
+    kept = {k: v for k, v in kept.items() if k not in silenced}
+    return "SequenceS2MVTC", {"graph": smoothing == "graph+sequence", **kept}
+
+
+def _warn_of_lost_settings(params: dict[str, Any]) -> None:
+    """What the order-free method has settled matters to another fit alone."""
+    lost = [f"{k}={params[k]!r}" for k, v in _SETTLED.items() if params[k] != v]
+    if lost:
+        warnings.warn(
+            f"The model was fitted with {', '.join(lost)}, which S2MVTC no longer has. "
+            "It predicts as before; look at another fit of it anew.",
+            ManyviewWarning,
+            stacklevel=2,
+        )
 
 
 def _rename_records(value: Any) -> Any:

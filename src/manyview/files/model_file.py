@@ -89,10 +89,6 @@ def read_model(
             f"The model is of the method {content.get('class')!r}, which this release "
             f"does not have. Load it with manyview {content.get('manyview')}."
         )
-    if written["version"] == 1:
-        new_names = getattr(kind, "renamed_parameters", {})
-        params = {new_names.get(k, k): v for k, v in content["params"].items()}
-        content = {**content, "params": params}
     _refuse_strange_names(content, kind)
     model = kind(**{k: decode(v, arrays) for k, v in content["params"].items()})
     model.set_params(**place)

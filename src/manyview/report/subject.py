@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from manyview.arrays.ops import to_host
+from manyview.base import MultiViewClusterer
 from manyview.engine.contract import open_engine
 from manyview.errors import FileError, InputError
 from manyview.files.json_value import json_value
@@ -21,6 +22,7 @@ from manyview.kmeans.certainty import certainty as certainty_of
 from manyview.kmeans.certainty import nearest_two
 from manyview.kmeans.passes import euclidean
 from manyview.methods import load_model
+from manyview.order_audit import OrderAudit
 from manyview.stages.sampling import (
     INFLUENCE_ROWS,
     Influence,
@@ -30,10 +32,6 @@ from manyview.stages.sampling import (
 )
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
-
-if TYPE_CHECKING:
-    from manyview.base import MultiViewClusterer
-    from manyview.order_audit import OrderAudit
 
 Matrix = np.ndarray[Any, Any]
 

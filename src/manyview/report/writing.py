@@ -6,26 +6,22 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from manyview.base import MultiViewClusterer
 from manyview.errors import DependencyError
 from manyview.files.atomic import write_text
-from manyview.order_audit import alike_beyond_chance
+from manyview.order_audit import MANY_ALIKE, OrderAudit, alike_beyond_chance
 from manyview.present.page import fill_template
 from manyview.report.maps import draw_maps
 from manyview.report.page_data import page_data
 from manyview.report.page_tables import page_tables
 from manyview.report.subject import Subject, of_model, of_run
+from manyview.views.views import Views
 
-if TYPE_CHECKING:
-    from manyview.base import MultiViewClusterer
-    from manyview.order_audit import OrderAudit
-    from manyview.views.views import Views
-
-MANY_ALIKE = 0.25  # neighbours in one cluster beyond chance; random order gives 0
 INSTALL = "pip install 'manyview[report]'"
 
 
@@ -69,7 +65,7 @@ def write_report(
     """
     script = plotly_script()
     subject = of_model(model, views, labels, audit=audit, timings=timings)
-    return _write(Path(path), render(subject, script, layout=layout))
+    return _write(path, subject, script, layout)
 
 
 def write_run_report(
@@ -87,7 +83,7 @@ def write_run_report(
     """
     script = plotly_script()
     subject = of_run(folder, views, audit=audit)
-    return _write(Path(path), render(subject, script, layout=layout))
+    return _write(path, subject, script, layout)
 
 
 def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
@@ -123,7 +119,9 @@ def plotly_script() -> str:
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 
-def _write(path: Path, text: str) -> Path:
-    target = path.expanduser()
-    write_text(target, text)
+def _write(
+    path: str | os.PathLike[str], subject: Subject, script: str, layout: str
+) -> Path:
+    target = Path(path).expanduser()
+    write_text(target, render(subject, script, layout=layout))
     return target

@@ -9,7 +9,6 @@ from manyview.baselines.parts.bipartite import (
     component_graph,
     components,
     nearest_anchors,
-    project_groups,
     settle_components,
     spectrum,
 )
@@ -67,21 +66,6 @@ def test_a_single_anchor_takes_every_row():
     np.testing.assert_array_equal(
         anchor_graph(np.arange(3.0)[:, None], np.ones((1, 1)), 5).toarray(), 1
     )
-
-
-@pytest.mark.parametrize("scale", [0.01, 1.0, 1e8])
-def test_group_projection_agrees_with_the_batched_one(scale):
-    rng = np.random.default_rng(2)
-    U = scale * rng.normal(size=(40, 7))
-    group = np.repeat(np.arange(40), 7)
-    flat = project_groups(U.ravel(), group, 40).reshape(U.shape)
-    np.testing.assert_allclose(flat, project_simplex(U), atol=1e-12)
-
-
-def test_group_projection_takes_groups_of_any_size_in_any_order():
-    u, group = np.array([3.0, 0.2, -5.0, 0.4, 0.1]), np.array([2, 0, 0, 0, 2])
-    projected = project_groups(u, group, 4)
-    np.testing.assert_allclose(projected, [1, 0.4, 0, 0.6, 0])
 
 
 def test_p_step_is_the_optimum_of_its_quadratic_program():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from manyview.baselines.parts.simplex import project_simplex
+from manyview.baselines.parts.simplex import project_groups, project_simplex
 
 rows = arrays(
     np.float64,
@@ -44,17 +44,6 @@ def test_equals_a_generic_solver():
     np.testing.assert_allclose(project_simplex(u[None])[0], found.x, atol=1e-6)
 
 
-def test_support_is_the_projection_of_the_allowed_entries():
-    rng = np.random.default_rng(1)
-    U = rng.normal(size=(4, 6))
-    support = rng.random((4, 6)) < 0.5
-    support[:, 2] = True
-    Z = project_simplex(U, support)
-    assert (Z[~support] == 0).all()
-    for z, u, s in zip(Z, U, support, strict=True):
-        np.testing.assert_allclose(z[s], project_simplex(u[s][None])[0], atol=1e-12)
-
-
 def test_points_of_the_simplex_stay():
     Z = np.random.default_rng(2).dirichlet(np.ones(4), size=5)
     np.testing.assert_allclose(project_simplex(Z), Z, atol=1e-15)
@@ -65,3 +54,18 @@ def test_dtype_is_kept_and_large_values_do_no_harm(dtype):
     Z = project_simplex(np.array([[1e30, 0.0, -1e30]], dtype=dtype))
     assert Z.dtype == dtype
     assert Z.tolist() == [[1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 1e8])
+def test_group_projection_agrees_with_the_batched_one(scale):
+    rng = np.random.default_rng(2)
+    U = scale * rng.normal(size=(40, 7))
+    group = np.repeat(np.arange(40), 7)
+    flat = project_groups(U.ravel(), group, 40).reshape(U.shape)
+    np.testing.assert_allclose(flat, project_simplex(U), atol=1e-12)
+
+
+def test_group_projection_takes_groups_of_any_size_in_any_order():
+    u, group = np.array([3.0, 0.2, -5.0, 0.4, 0.1]), np.array([2, 0, 0, 0, 2])
+    projected = project_groups(u, group, 4)
+    np.testing.assert_allclose(projected, [1, 0.4, 0, 0.6, 0])

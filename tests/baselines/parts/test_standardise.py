@@ -5,7 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.arrays.ops import unit_rows
-from manyview.baselines.parts.standardise import feature_moments, z_feature, z_sample
+from manyview.baselines.parts.standardise import (
+    feature_moments,
+    scaled,
+    z_feature,
+    z_sample,
+)
 
 
 @pytest.fixture
@@ -71,3 +76,10 @@ def test_unit_rows_of_sparse_float32_at_any_size(size):
     found = unit_rows(sp.csr_array(x * np.float32(size)))
     assert found.dtype == np.float32
     np.testing.assert_allclose(found.toarray(), [[0.6, 0.8], [0, 0], [0, -1]], 1e-6)
+
+
+def test_a_word_names_the_same_scaling_in_every_method(X):
+    np.testing.assert_array_equal(scaled(X, "standard"), z_feature(X))
+    np.testing.assert_array_equal(scaled(X, "sample"), z_sample(X))
+    np.testing.assert_array_equal(scaled(X, "unit"), unit_rows(X))
+    assert scaled(X, None) is X

@@ -8,26 +8,31 @@ components. No dense row-by-anchor matrix is ever held, only blocks of one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils import gen_batches
 
-from manyview.arrays.ops import smallest
+from manyview.arrays.linear import csr
+from manyview.arrays.ops import index_sum, smallest, squared_distances
 from manyview.base import FloatArray, IntArray
+from manyview.baselines.parts.simplex import project_groups
 
+# Entries of a dense block of rows: 32 MB in float64.
 BLOCK_ENTRIES = 4_000_000
+# The leading eigenvalues, 1 for every component, may miss their count by this much
+# (the authors' program).
 CONNECTED = 1e-7
+# A second eigenvalue below this is rounding: the rows of the component are all alike.
 RANK_ONE = 1e-10
 
 
-def row_blocks(n_samples: int, n_columns: int) -> Iterator[slice]:
+def row_batches(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices of rows whose dense block of `n_columns` columns stays small."""
-    step = max(1, BLOCK_ENTRIES // max(1, n_columns))
-    for start in range(0, n_samples, step):
-        yield slice(start, min(start + step, n_samples))
+    yield from gen_batches(n_rows, max(1, BLOCK_ENTRIES // n_columns))
 
 
 def nearest_anchors(
@@ -35,16 +40,7 @@ def nearest_anchors(
 ) -> tuple[FloatArray, IntArray]:
     """Squared distances to, and numbers of, the k nearest anchors of every row.
 
-    Parameters
-    ----------
-    X : array (n_samples, n_features)
-    anchors : array (n_anchors, n_features)
-    k : int, at most n_anchors
-
-    Returns
-    -------
-    squared : array (n_samples, k), ascending in every row
-    ids : array (n_samples, k) of int
+    Both are (n_samples, k), ascending in every row; k is at most n_anchors.
 
     Examples
     --------
@@ -60,18 +56,13 @@ def nearest_anchors(
     # Distances are differences of large numbers unless the origin is moved close.
     origin = anchors.mean(axis=0)
     A = anchors - origin
-    norms = np.einsum("ij,ij->i", A, A)
-    for rows in row_blocks(len(X), max(A.shape)):
-        x = X[rows] - origin
-        distances = x @ (-2 * A.T)
-        distances += norms
-        squared[rows], ids[rows] = smallest(distances, k)
-        squared[rows] += np.einsum("ij,ij->i", x, x)[:, None]
-    return np.maximum(squared, 0, out=squared), ids
+    for rows in row_batches(len(X), max(A.shape)):
+        squared[rows], ids[rows] = smallest(squared_distances(X[rows] - origin, A), k)
+    return squared, ids
 
 
 def anchor_graph(X: FloatArray, anchors: FloatArray, k: int) -> sp.csr_array:
-    """Row-stochastic graph to the k nearest anchors, in closed form.
+    """Row-stochastic graph (n_samples, n_anchors) to the k nearest anchors.
 
     With squared distances h_1 <= h_2 <= … of a row to the anchors,
 
@@ -80,21 +71,10 @@ def anchor_graph(X: FloatArray, anchors: FloatArray, k: int) -> sp.csr_array:
     the minimiser over the simplex of Σ_j h_j b_j + gamma ||b||² for the gamma
     that leaves exactly k entries. Rows whose k + 1 nearest anchors are equally
     far get equal weights. Fewer than k + 1 anchors lower k.
-
-    Parameters
-    ----------
-    X : array (n_samples, n_features)
-    anchors : array (n_anchors, n_features)
-    k : int
-
-    Returns
-    -------
-    B : sparse array (n_samples, n_anchors)
     """
-    n_samples, n_anchors = len(X), len(anchors)
-    if n_anchors == 1:
-        return sp.csr_array(np.ones((n_samples, 1)))
-    k = min(k, n_anchors - 1)
+    if len(anchors) == 1:
+        return sp.csr_array(np.ones((len(X), 1)))
+    k = min(k, len(anchors) - 1)
     squared, ids = nearest_anchors(X, anchors, k + 1)
     h = squared.astype(np.float64)
     gaps = h[:, k:] - h[:, :k]
@@ -102,46 +82,13 @@ def anchor_graph(X: FloatArray, anchors: FloatArray, k: int) -> sp.csr_array:
     # Below this the gaps are rounding errors of the distances.
     tied = total[:, 0] <= 10 * k * np.finfo(squared.dtype).eps * h[:, k]
     gaps[tied], total[tied] = 1.0, k
-    starts = np.arange(0, n_samples * k + 1, k)
-    weights = (gaps / total).ravel()
-    B = sp.csr_array(
-        (weights, ids[:, :k].ravel(), starts), shape=(n_samples, n_anchors)
-    )
+    B: sp.csr_array = csr(ids[:, :k], gaps / total, len(anchors))
     B.eliminate_zeros()
     B.sort_indices()
     return B
 
 
-def project_groups(u: FloatArray, group: IntArray, n_groups: int) -> FloatArray:
-    """Euclidean projection of the values of every group onto its simplex.
-
-    Michelot's finite iteration on all groups at once: entries below the
-    threshold (Σ u - 1) / count leave until none does.
-
-    Parameters
-    ----------
-    u : array (n_entries,)
-    group : array (n_entries,) of int
-        Which group each entry belongs to.
-    n_groups : int
-    """
-    top = np.full(n_groups, -np.inf)
-    np.maximum.at(top, group, u)
-    u = u - top[group]
-    values, ids = u, group
-    while True:
-        count = np.bincount(ids, minlength=n_groups)
-        total = np.bincount(ids, values, minlength=n_groups)
-        threshold = (total - 1) / np.maximum(count, 1)
-        above = values > threshold[ids]
-        if above.all():
-            projected: FloatArray = np.maximum(u - threshold[group], 0)
-            return projected
-        values, ids = values[above], ids[above]
-
-
-@dataclass(frozen=True)
-class Spectrum:
+class Spectrum(NamedTuple):
     """Leading part of the normalised bipartite graph.
 
     `U` (n_samples, c) and `V` (n_anchors, c) are the two halves of F, the
@@ -184,14 +131,12 @@ def _inverse_root(values: FloatArray) -> FloatArray:
     return root
 
 
-@dataclass(frozen=True)
-class ComponentGraph:
+class ComponentGraph(NamedTuple):
     """Result of `component_graph`; `components` may still be too few or many."""
 
     P: sp.csr_array
     components: IntArray
     embedding: FloatArray
-    lam: float
     n_iter: int
 
 
@@ -213,28 +158,15 @@ def component_graph(
     doubling lam while there are too few components and halving it while there
     are too many.
 
-    Parameters
-    ----------
-    G : sparse array (n_samples, n_anchors)
-        Non-negative, rows summing to one.
-    n_components : int
-    lam : float
-        First weight of the spectral term.
-    max_iter : int
-    exact : bool
-        False averages the projection of the rows with the same projection of
-        the columns, and takes 1 and 10 for the degree scalings of the first
-        round, as the authors' program does; the published figures rest on it.
-        True keeps to the row constraint the paper states.
-
-    Returns
-    -------
-    ComponentGraph
+    `G` is not negative and its rows sum to one. Unless `exact`, the projection of
+    the rows is averaged with the same projection of the columns, and 1 and 10 are
+    the degree scalings of the first round, as in the authors' program; the paper
+    states the row constraint alone.
     """
     G = sp.csr_array(G)
     found = spectrum(G, n_components)
     if found.has_at_least(n_components, n_components * 1e-10):
-        return ComponentGraph(G, components(G), found.U, lam, 0)
+        return ComponentGraph(G, components(G), found.U, 0)
     one, ten = np.ones(G.shape[0]), np.full(G.shape[1], 10.0)
     scales = (found.row_scale, found.anchor_scale) if exact else (one, ten)
     P, n_iter = G, 0
@@ -250,7 +182,7 @@ def component_graph(
             lam /= 2
         else:
             break
-    return ComponentGraph(P, components(P), found.U, lam, n_iter)
+    return ComponentGraph(P, components(P), found.U, n_iter)
 
 
 def _bend(G: sp.csr_array, t: FloatArray, lam: float, exact: bool) -> sp.csr_array:
@@ -269,14 +201,12 @@ def _bend(G: sp.csr_array, t: FloatArray, lam: float, exact: bool) -> sp.csr_arr
 def _spread(G: sp.csr_array, a: FloatArray, b: FloatArray) -> FloatArray:
     """|| a_i - b_j ||² on the support of G, in its storage order."""
     t = np.empty(G.nnz)
-    a_norms, b_norms = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)
-    for block in row_blocks(*G.shape):
+    for block in row_batches(*G.shape):
         entries = slice(G.indptr[block.start], G.indptr[block.stop])
         lengths = np.diff(G.indptr[block.start : block.stop + 1])
-        local, columns = np.repeat(np.arange(len(lengths)), lengths), G.indices[entries]
-        cross = (a[block] @ b.T)[local, columns]
-        t[entries] = a_norms[block][local] + b_norms[columns] - 2 * cross
-    return np.maximum(t, 0, out=t)
+        places = np.repeat(np.arange(len(lengths)), lengths), G.indices[entries]
+        t[entries] = squared_distances(a[block], b)[places]
+    return t
 
 
 def components(P: sp.csr_array) -> IntArray:
@@ -296,14 +226,6 @@ def settle_components(
     Too few: the largest is cut in two by the sign of the second singular vector
     of its normalised graph; one that has no second vector (all its rows alike)
     stays whole, and fewer groups come back.
-
-    Parameters
-    ----------
-    P : sparse array (n_samples, n_anchors)
-    labels : array (n_samples,) of int
-        Components of `P`.
-    arrays : list of arrays (n_samples, n_features_v)
-    n_clusters : int
     """
     return _halve_largest(P, _merge_smallest(labels, arrays, n_clusters), n_clusters)
 
@@ -314,19 +236,15 @@ def _merge_smallest(
     sizes = np.bincount(labels)
     if len(sizes) <= n_clusters:
         return labels
-    member = sp.csr_array(
-        (np.ones(len(labels)), (labels, np.arange(len(labels)))),
-        shape=(len(sizes), len(labels)),
-    )
-    sums = np.hstack([member @ x for x in arrays]).astype(np.float64)
+    sums = np.hstack([index_sum(x.astype(float), labels, len(sizes)) for x in arrays])
     home, alive = np.arange(len(sizes)), np.ones(len(sizes), bool)
     for _ in range(len(sizes) - n_clusters):
         ids = np.flatnonzero(alive)
         means = sums[ids] / sizes[ids, None]
-        small = int(np.argmin(sizes[ids]))
-        gaps = ((means - means[small]) ** 2).sum(axis=1)
-        gaps[small] = np.inf
-        source, target = ids[small], ids[int(np.argmin(gaps))]
+        smallest_one = int(np.argmin(sizes[ids]))
+        gaps = ((means - means[smallest_one]) ** 2).sum(axis=1)
+        gaps[smallest_one] = np.inf
+        source, target = ids[smallest_one], ids[int(np.argmin(gaps))]
         sums[target] += sums[source]
         sizes[target] += sizes[source]
         alive[source] = False
@@ -337,21 +255,19 @@ def _merge_smallest(
 
 def _halve_largest(P: sp.csr_array, labels: IntArray, n_clusters: int) -> IntArray:
     labels = labels.copy()
-    whole: set[int] = set()
+    uncuttable: set[int] = set()
     while (n_found := int(labels.max()) + 1) < n_clusters:
         sizes = np.bincount(labels)
-        sizes[list(whole)] = 0
+        sizes[list(uncuttable)] = 0
         largest = int(np.argmax(sizes))
         if sizes[largest] < 2:
             break
         rows = np.flatnonzero(labels == largest)
         part = spectrum(P[rows], 2)
-        if len(part.eigenvalues) < 2 or part.eigenvalues[1] < RANK_ONE:
-            whole.add(largest)
-            continue
-        side = part.U[:, 1] > 0
-        if side.all() or not side.any():
-            whole.add(largest)
-        else:
+        two_directions = len(part.eigenvalues) > 1 and part.eigenvalues[1] >= RANK_ONE
+        side = part.U[:, 1] > 0 if two_directions else np.zeros(len(rows), bool)
+        if side.any() and not side.all():
             labels[rows[side]] = n_found
+        else:
+            uncuttable.add(largest)
     return labels

@@ -1,24 +1,27 @@
 """ADMM for unit rows = graph x anchors + sparse rows, the graph's fold of low rank.
 
-Rows are swept in blocks that stay in cache; besides the data only one array of
-its size is kept.
+The fold cuts the row index into runs of consecutive rows. Rows are swept in blocks
+that stay in cache; besides the data only one array of its size is kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
+from sklearn.utils import gen_batches
 
 from manyview.base import FloatArray
-from manyview.baselines.parts.bipartite import row_blocks
-from manyview.baselines.parts.fold import low_rank_fold
 from manyview.baselines.parts.procrustes import polar
 
+# First penalties of the fold and of the data, doubled every round up to a cap, and
+# the residual that ends the rounds: the authors' public drivers.
 MU_TENSOR, MU_DATA, MU_CAP = 1e-3, 5e-4, 1e11
 TOLERANCE = 1e-6
-# Blocks of a sweep are this much smaller than others: they should stay in cache.
-SWEEP_SHARE = 16
+# Entries of a block of rows: 2 MB, which stay in cache through a sweep.
+SWEEP_ENTRIES = 250_000
 
 
 class Decomposition(NamedTuple):
@@ -85,7 +88,7 @@ def anchor_target(
 ) -> FloatArray:
     """``Z'W`` (n_anchors, n_features)."""
     target = np.zeros((Z.shape[1], X.shape[1]))
-    for rows in row_blocks(len(X), SWEEP_SHARE * X.shape[1]):
+    for rows in _blocks(X):
         target += Z[rows].T.astype(X.dtype) @ split_off(X, left, rows, shrunk)
     return target.astype(X.dtype)
 
@@ -105,7 +108,7 @@ def sweep(
     """
     mu1, mu2, shrunk = penalties
     largest = 0.0
-    for rows in row_blocks(len(X), SWEEP_SHARE * X.shape[1]):
+    for rows in _blocks(X):
         W = split_off(X, left, rows, shrunk)
         Z[rows] = np.maximum(W @ A.T + pull[rows], 0) * (mu2 / (mu1 + mu2))
         old = left.R[rows] * (shrunk * left.kept[rows])[:, None]
@@ -119,6 +122,30 @@ def sweep(
     return largest
 
 
+def _blocks(X: FloatArray) -> Iterator[slice]:
+    yield from gen_batches(len(X), max(1, SWEEP_ENTRIES // X.shape[1]))
+
+
 def _length_sum(left: list[Residual]) -> float:
     """``Σ_v || E_v ||_{2,1}``."""
     return float(sum(((1 - r.kept) * np.linalg.norm(r.R, axis=1)).sum() for r in left))
+
+
+def low_rank_fold(T: FloatArray, fold: tuple[int, int], rank: int) -> FloatArray:
+    """Nearest tensor (n_views, n_samples, n_anchors) whose fold has rank `rank`."""
+    block_rows, n_blocks = fold
+    n_views, _, n_anchors = T.shape
+    folded = T.reshape(n_views, n_blocks, block_rows, n_anchors)
+    M = folded.transpose(3, 1, 2, 0).reshape(n_anchors * n_blocks, -1)
+    L = truncate(M, rank).reshape(n_anchors, n_blocks, block_rows, n_views)
+    return L.transpose(3, 1, 2, 0).reshape(T.shape)
+
+
+def truncate(M: FloatArray, rank: int) -> FloatArray:
+    """Best rank-`rank` approximation, through the smaller Gram matrix."""
+    if M.shape[0] < M.shape[1]:
+        return truncate(M.T, rank).T
+    p = M.shape[1]
+    first = max(0, p - rank)
+    _, Q = eigh(M.T @ M, subset_by_index=[first, p - 1], check_finite=False)
+    return np.asarray((M @ Q) @ Q.T)

@@ -5,23 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 FloatArray = np.ndarray[Any, Any]
 
 
 def polar(M: FloatArray) -> FloatArray:
-    """Semi-orthogonal W that maximises ``tr(W'M)``: ``W = P Q'`` from ``M = P S Q'``.
+    """Semi-orthogonal W (p, q) that maximises ``tr(W'M)`` for M (p, q).
 
-    Parameters
-    ----------
-    M : array (p, q)
-
-    Returns
-    -------
-    W : array (p, q)
-        ``W'W = I`` where p ≥ q, ``WW' = I`` otherwise. The zero matrix, for which
-        every W is as good, gives the rectangular identity: several methods start
-        from it.
+    ``W'W = I`` where p ≥ q, ``WW' = I`` otherwise. The zero matrix, for which every
+    W is as good, gives the rectangular identity: several methods start from it.
 
     Examples
     --------
@@ -32,5 +25,6 @@ def polar(M: FloatArray) -> FloatArray:
     """
     if not M.any():
         return np.eye(*M.shape, dtype=M.dtype)
-    P, _, Qt = np.linalg.svd(M, full_matrices=False)
-    return np.asarray(P @ Qt)
+    # The other factor, which nobody asks for, is kept to the smaller side.
+    side = "right" if M.shape[0] >= M.shape[1] else "left"
+    return np.asarray(scipy.linalg.polar(M, side)[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from manyview.base import FloatArray
 from manyview.engine.contract import open_engine
@@ -12,7 +13,8 @@ from manyview.stages.anchors import Kernel, features, make_kernels
 from manyview.stages.scaling import Scaling
 from manyview.views.views import Views
 
-_BLOCK_ROWS = 4096
+# Rows whose features to a thousand anchors stay in cache.
+BLOCK_ROWS = 4096
 
 
 class FeatureMap(NamedTuple):
@@ -32,7 +34,7 @@ def feature_map(X: FloatArray, n_anchors: int, rng: np.random.Generator) -> Feat
     engine = open_engine(Views(X), X.dtype)
     (kernel,) = make_kernels(engine, "rbf", (scaling,), (anchors,))
     total = np.zeros(n_anchors)
-    for rows in row_blocks(len(X)):
+    for rows in gen_batches(len(X), BLOCK_ROWS):
         total += features(X[rows], scaling, kernel).sum(axis=0, dtype=np.float64)
     return FeatureMap(scaling, kernel, total / len(X))
 
@@ -40,12 +42,6 @@ def feature_map(X: FloatArray, n_anchors: int, rng: np.random.Generator) -> Feat
 def centred_features(X: FloatArray, fmap: FeatureMap) -> FloatArray:
     """Φ_v (n_samples, m) in X's dtype."""
     Phi = np.empty((len(X), len(fmap.mean)), X.dtype)
-    for rows in row_blocks(len(X)):
+    for rows in gen_batches(len(X), BLOCK_ROWS):
         Phi[rows] = features(X[rows], fmap.scaling, fmap.kernel) - fmap.mean
     return Phi
-
-
-def row_blocks(n_samples: int) -> list[slice]:
-    """Slices of a few thousand rows each."""
-    starts = range(0, n_samples, _BLOCK_ROWS)
-    return [slice(s, min(s + _BLOCK_ROWS, n_samples)) for s in starts]

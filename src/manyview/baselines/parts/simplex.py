@@ -7,25 +7,15 @@ from typing import Any
 import numpy as np
 
 FloatArray = np.ndarray[Any, Any]
+IntArray = np.ndarray[Any, Any]
 
 
-def project_simplex(U: FloatArray, support: FloatArray | None = None) -> FloatArray:
-    """Nearest point of the simplex to every row: ``argmin_z ‖z - u‖²``.
+def project_simplex(U: FloatArray) -> FloatArray:
+    """Nearest point of the simplex to every row of U: ``argmin_z ‖z - u‖²``.
 
     The minimiser over ``z ≥ 0, Σz = 1`` is ``max(u - θ, 0)`` with the one θ that
-    makes the entries sum to 1; sorting finds it in O(m log m) a row.
-
-    Parameters
-    ----------
-    U : array (n_rows, m)
-        Points to project; float32 stays float32.
-    support : array (n_rows, m) of bool, optional
-        Entries that may be non-zero; each row needs at least one.
-
-    Returns
-    -------
-    Z : array (n_rows, m)
-        Non-negative rows that sum to 1.
+    makes the entries sum to 1; sorting finds it in O(m log m) a row. float32 stays
+    float32.
 
     Examples
     --------
@@ -34,13 +24,33 @@ def project_simplex(U: FloatArray, support: FloatArray | None = None) -> FloatAr
     >>> project_simplex(np.array([[0.75, 0.25, -1.0], [3.0, 0.0, 0.0]])).tolist()
     [[0.75, 0.25, 0.0], [1.0, 0.0, 0.0]]
     """
-    allowed = U if support is None else np.where(support, U, -np.inf)
     # Entries more than 1 below the largest project to 0, so nothing is lost by
     # clipping there, and large or infinite inputs stay harmless.
-    shifted = np.maximum(allowed - allowed.max(axis=1, keepdims=True), -1)
+    shifted = np.maximum(U - U.max(axis=1, keepdims=True), -1)
     descending = -np.sort(-shifted, axis=1)
     ranks = np.arange(1, U.shape[1] + 1, dtype=shifted.dtype)
     thresholds = (np.cumsum(descending, axis=1) - 1) / ranks
     n_kept = np.count_nonzero(descending > thresholds, axis=1)
     theta = np.take_along_axis(thresholds, n_kept[:, None] - 1, axis=1)
     return np.asarray(np.maximum(shifted - theta, 0))
+
+
+def project_groups(u: FloatArray, group: IntArray, n_groups: int) -> FloatArray:
+    """The same projection of groups of any size: entry i of `u` is in ``group[i]``.
+
+    Michelot's finite iteration on all groups at once: entries below the
+    threshold (Σ u - 1) / count leave until none does.
+    """
+    top = np.full(n_groups, -np.inf)
+    np.maximum.at(top, group, u)
+    u = u - top[group]
+    values, ids = u, group
+    while True:
+        count = np.bincount(ids, minlength=n_groups)
+        total = np.bincount(ids, values, minlength=n_groups)
+        threshold = (total - 1) / np.maximum(count, 1)
+        above = values > threshold[ids]
+        if above.all():
+            projected: FloatArray = np.maximum(u - threshold[group], 0)
+            return projected
+        values, ids = values[above], ids[above]

@@ -9,10 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import gen_batches
+
+from manyview.arrays.ops import unit_rows
 
 FloatArray = np.ndarray[Any, Any]
 
-_BLOCK_ROWS = 4096
+# Rows whose float64 copies stay in cache.
+BLOCK_ROWS = 4096
+
+
+def scaled(X: FloatArray, scaling: str | None) -> FloatArray:
+    """One view brought to scale, by the words that `scaling` has in every method.
+
+    ``"standard"``: z-scores per feature; ``"sample"``: z-scores per sample;
+    ``"unit"``: rows of length 1; None: as given.
+    """
+    if scaling is None:
+        return X
+    scales = {"standard": z_feature, "sample": z_sample, "unit": unit_rows}
+    return np.asarray(scales[scaling](X))
 
 
 def feature_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -21,15 +37,13 @@ def feature_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     A constant feature gets an infinite deviation, so that `z_feature` sends it to
     0 in these rows and in any later ones.
     """
-    n_samples = X.shape[0]
     mean = X.mean(axis=0, dtype=np.float64)
     square = np.zeros_like(mean)
     largest = np.zeros_like(mean)
-    for start in range(0, n_samples, _BLOCK_ROWS):
-        block = X[start : start + _BLOCK_ROWS]
-        square += ((block - mean) ** 2).sum(axis=0)
-        largest = np.maximum(largest, np.abs(block).max(axis=0))
-    std = np.sqrt(square / max(n_samples - 1, 1))
+    for rows in gen_batches(len(X), BLOCK_ROWS):
+        square += ((X[rows] - mean) ** 2).sum(axis=0)
+        largest = np.maximum(largest, np.abs(X[rows]).max(axis=0))
+    std = np.sqrt(square / max(len(X) - 1, 1))
     rounding = 4 * np.finfo(X.dtype).eps * largest
     scale = np.where(std > rounding, std, np.inf)
     return mean.astype(X.dtype), scale.astype(X.dtype)
@@ -40,12 +54,7 @@ def z_feature(
 ) -> FloatArray:
     """Every feature to mean 0 and standard deviation 1 (ddof 1) over the samples.
 
-    Parameters
-    ----------
-    X : array (n_samples, n_features)
-    moments : pair of arrays (n_features,), optional
-        Mean and deviation to use, from `feature_moments` of the training rows;
-        default those of `X`.
+    New rows take the `moments` (`feature_moments`) of the training rows.
 
     Examples
     --------
@@ -61,21 +70,5 @@ def z_feature(
 
 
 def z_sample(X: FloatArray) -> FloatArray:
-    """Every sample to mean 0 and standard deviation 1 (ddof 1) over its features.
-
-    A sample whose features are all equal becomes 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.baselines.parts.standardise import z_sample
-    >>> z_sample(np.array([[1.0, 2.0, 3.0], [4.0, 4.0, 4.0]])).tolist()
-    [[-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
-    """
-    Z: FloatArray = X - X.mean(axis=1, keepdims=True)
-    size = np.abs(X).max(axis=1)
-    std = np.sqrt(np.vecdot(Z, Z) / max(X.shape[1] - 1, 1))
-    constant = std <= 4 * np.finfo(X.dtype).eps * size
-    Z /= np.where(constant, 1, std)[:, None]
-    Z[constant] = 0
-    return Z
+    """Every sample to mean 0 and standard deviation 1 (ddof 1) over its features."""
+    return np.ascontiguousarray(z_feature(X.T).T)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from manyview.datasets.formats import mat73, scverse
+from manyview.datasets.formats import matlab, scverse
 from manyview.datasets.formats.hdf5_file import (
     is_numeric,
     is_sparse,
@@ -23,8 +23,8 @@ def read(path: Path, request: Request, stack: ExitStack) -> RawData:
     file = open_hdf5(path, stack)
     if scverse.looks_like_scverse(file):
         return scverse.read(file, request)
-    if mat73.looks_like_matlab(file):
-        return mat73.read(file, request)
+    if matlab.looks_like_v73(file):
+        return matlab.read_v73(file, request)
     found: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     sparse: tuple[str, ...] = ()

@@ -27,16 +27,17 @@ class Request:
     memory_limit: int = 2**31
 
     @classmethod
-    def of(cls, views: Any, labels: Any, memory_limit: int | float | str | None) -> Any:
-        """The request of a caller of `load` or `convert`, its names checked."""
-        names = (views,) if isinstance(views, str) else views
-        if names is not None and not (
-            len(names) and all(isinstance(n, str) for n in names)
-        ):
-            raise InputTypeError(
-                f"views={views!r} must be the name of a variable or a list of names."
-            )
-        return cls(names and tuple(names), labels, parse_size(memory_limit))
+    def of(cls, views: Any, labels: Any, memory_limit: Any) -> Request:
+        """What a caller of `load` or `convert` asked, its names checked."""
+        names = [views] if isinstance(views, str) else views
+        if names is not None:
+            if not len(names) or not all(isinstance(n, str) for n in names):
+                raise InputTypeError(
+                    f"views={views!r} must be the name of a variable or a list of "
+                    "names."
+                )
+            names = tuple(names)
+        return cls(names, labels, parse_size(memory_limit))
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class RawData:
 
     def require_room(self, limit: int, what: str) -> None:
         """Refuse views that are larger than the limit when read."""
-        require_room(sum(n_bytes(v) for v in self.views), limit, what)
+        require_room(sum(map(n_bytes, self.views)), limit, what)
 
 
 class Transposed:

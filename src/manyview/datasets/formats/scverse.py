@@ -31,13 +31,12 @@ _CELL_TYPES = ("cell_type", "celltype", "cell_types")
 
 def looks_like_scverse(file: Any) -> bool:
     """AnnData has tables ``obs`` and ``var``; MuData a group ``mod`` of such."""
-    if _is_mudata(file):
-        return True
-    return "obs" in file and "var" in file and ("X" in file or "obsm" in file)
+    anndata = "var" in file and ("X" in file or "obsm" in file)
+    return "obs" in file and (anndata or _is_mudata(file))
 
 
 def _is_mudata(file: Any) -> bool:
-    return "mod" in file and hasattr(file["mod"], "keys") and "obs" in file
+    return "mod" in file and hasattr(file["mod"], "keys")
 
 
 def read(file: Any, request: Request) -> RawData:
@@ -55,11 +54,8 @@ def read(file: Any, request: Request) -> RawData:
         own = _table(mods[mod], "obs") if mod else obs
         rows = _row_map(file, mod, own.index, obs.index)
         matrix = _read_matrix(node, request.memory_limit, len(own))
-        require_room(
-            n_bytes(matrix) * len(obs) // max(1, len(own)),
-            request.memory_limit,
-            f"The matrix {node.name}",
-        )
+        size = n_bytes(matrix) * len(obs) // max(1, len(own))
+        require_room(size, request.memory_limit, f"The matrix {node.name}")
         views.append(place_rows(matrix, rows))
         present.append(rows >= 0)
         features.append(_feature_names(mods[mod], node.name, matrix.shape[1]))

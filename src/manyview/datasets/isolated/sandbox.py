@@ -87,36 +87,37 @@ class Sandbox:
             kind = reply["error"] if reply["error"] in _REPLY_ERRORS else "FileError"
             raise getattr(errors, kind)(reply["message"])
 
-    def _exchange(self, job: str, path: Path) -> dict[str, Any]:
+    def _exchange(self, job: str, path: Path) -> Any:
         child = self._start()
         assert child.stdin is not None and child.stdout is not None
-        answer: list[str] = []
-        stdout = child.stdout
-        waiter = threading.Thread(
-            target=lambda: answer.append(stdout.readline()), daemon=True
-        )
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            child.kill()
+
+        alarm = threading.Timer(self.time_limit, stop)
+        alarm.daemon = True
+        alarm.start()
         try:
-            child.stdin.write(job + "\n")
-            child.stdin.flush()
-        except BrokenPipeError:
-            answer.append("")
-        else:
-            waiter.start()
-            waiter.join(self.time_limit)
-        if not answer:
-            self._bury()
-            raise FileError(
-                f"Reading {path.name} was stopped after {self.time_limit:g} seconds. "
-                "Raise time_limit if the file is yours and large; otherwise it is "
-                "damaged or hostile."
-            )
-        if not answer[0].endswith("\n"):
-            assert self._child is not None
-            status = self._child.wait()
-            self._bury()
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.write(job + "\n")
+                child.stdin.flush()
+            answer = child.stdout.readline()
+        finally:
+            alarm.cancel()
+        if answer.endswith("\n"):
+            return json.loads(answer)
+        status = child.wait()
+        self.n_deaths += 1
+        self._stop()
+        if not late.is_set():
             raise _crash(path, status)
-        reply: dict[str, Any] = json.loads(answer[0])
-        return reply
+        raise FileError(
+            f"Reading {path.name} was stopped after {self.time_limit:g} seconds. Raise "
+            "time_limit if the file is yours and large; otherwise it is damaged or "
+            "hostile."
+        )
 
     def _start(self) -> subprocess.Popen[str]:
         if self._child is not None and self._child.poll() is None:
@@ -139,20 +140,12 @@ class Sandbox:
         )
         return self._child
 
-    def _bury(self) -> None:
-        self.n_deaths += 1
-        self._stop()
-
     def _stop(self) -> None:
         child, self._child = self._child, None
-        if child is None:
-            return
-        child.kill()
-        child.wait()
-        for pipe in (child.stdin, child.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
+        if child is not None:
+            child.kill()
+            with contextlib.suppress(BrokenPipeError):
+                child.communicate()  # waits and closes the pipes
 
 
 def _crash(path: Path, status: int) -> FileError:

@@ -1,7 +1,8 @@
-"""``.npz`` archives: zip members checked for size before they are unpacked.
+"""NumPy's files: ``.npy``, mapped, and ``.npz``, measured before it is unpacked.
 
-A sparse view is four members ``NAME_data``, ``NAME_indices``, ``NAME_indptr``
-and ``NAME_shape``, or the unprefixed members of `scipy.sparse.save_npz`.
+A sparse view in an archive is four members ``NAME_data``, ``NAME_indices``,
+``NAME_indptr`` and ``NAME_shape``, or the unprefixed members of
+`scipy.sparse.save_npz`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from manyview.datasets.formats.raw import (
     NDArray,
     RawData,
@@ -18,16 +21,29 @@ from manyview.datasets.formats.raw import (
     checked_csr,
     clean_name,
 )
-from manyview.datasets.layout import arrange
+from manyview.datasets.layout import LABEL_NAMES, arrange, tidy_labels
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
-from manyview.files.npy_file import read_array
+from manyview.files.npy_file import map_array, read_header
 
 _PARTS = ("data", "indices", "indptr", "shape")
 
 
-def read(path: Path, request: Request, stack: ExitStack) -> RawData:
-    """Arrays of an npz archive, arranged as views."""
+def read_npy(path: Path, request: Request, stack: ExitStack) -> RawData:
+    """One array as one view, or as labels when the file is named so."""
+    array = map_array(path)
+    if path.stem.lower() in LABEL_NAMES and array.size == array.shape[0]:
+        return RawData(views=[], names=[], labels=tidy_labels(array.ravel()))
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise FileError(
+            f"{path.name} is no view: it holds {array.dtype} of shape {array.shape}. "
+            "Give a 2-D array of numbers with samples on rows."
+        )
+    return RawData(views=[array], names=[path.stem])
+
+
+def read_npz(path: Path, request: Request, stack: ExitStack) -> RawData:
+    """Arrays of an archive, arranged as views."""
     archive = stack.enter_context(zipfile.ZipFile(path))
     members = archive.infolist()
     require_room(sum(m.file_size for m in members), request.memory_limit, path.name)
@@ -49,25 +65,28 @@ def read(path: Path, request: Request, stack: ExitStack) -> RawData:
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray:
     where = f"the member {clean_name(member.filename)!r}"
     with archive.open(member) as file:
-        return read_array(file, where, member.file_size)
+        header = read_header(file, where, member.file_size)
+        content = file.read()
+    if len(content) != header.n_bytes:
+        raise FileError(f"{where} is cut short. Fetch or write the file again.")
+    flat: NDArray = np.frombuffer(content, header.dtype)
+    return flat.reshape(header.shape, order=header.order)
 
 
-def _join_sparse(arrays: dict[str, NDArray]) -> dict[str, Any]:
-    """Replace the parts of each sparse matrix by the matrix."""
-    found: dict[str, Any] = dict(arrays)
+def _join_sparse(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Replace the parts of each sparse matrix by the matrix, where the first stood."""
     stems = [n.removesuffix("_indptr") for n in arrays if n.endswith("_indptr")]
-    for stem, prefix in [(s, f"{s}_") for s in stems] + [("X", "")]:
+    for stem, prefix in [*((s, f"{s}_") for s in stems), ("X", "")]:
         names = [prefix + part for part in _PARTS]
         if all(n in arrays for n in names):
             kind = arrays.get(prefix + "format")
             matrix = _sparse([arrays[n] for n in names], kind)
-            gone = {*names[1:], prefix + "format"}
-            found = {
+            arrays = {
                 stem if n == names[0] else n: matrix if n == names[0] else item
-                for n, item in found.items()
-                if n not in gone
+                for n, item in arrays.items()
+                if n not in (*names[1:], prefix + "format")
             }
-    return found
+    return arrays
 
 
 def _sparse(parts: list[NDArray], kind: NDArray | None) -> Any:
@@ -77,9 +96,8 @@ def _sparse(parts: list[NDArray], kind: NDArray | None) -> Any:
             "A sparse view has a shape that is not two whole numbers. Write its shape "
             "as an integer array of two."
         )
-    return checked_csr(
-        compressed, shape, "csr" if kind is None else kind.astype(str).item()
-    )
+    name = "csr" if kind is None else kind.astype(str).item()
+    return checked_csr(compressed, shape, name)
 
 
 def _numeric(found: dict[str, Any], skipped: dict[str, str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 import pytest
 
-from manyview.cli import remaining
+from manyview.cli import terminal
 from manyview.running import progress
 
 
@@ -8,12 +8,12 @@ from manyview.running import progress
 def clock(monkeypatch):
     """Time that stands still until it is set."""
     now = [100.0]
-    monkeypatch.setattr(remaining.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
     return now
 
 
 def test_a_line_every_half_minute_with_the_time_left(clock, capsys):
-    tell = remaining._lines()
+    tell = terminal._lines()
     tell("Runs", 0, 10)
     clock[0] += 10
     tell("Runs", 1, 10)
@@ -24,7 +24,7 @@ def test_a_line_every_half_minute_with_the_time_left(clock, capsys):
 
 
 def test_what_an_earlier_call_has_done_says_nothing_of_speed(clock, capsys):
-    tell = remaining._lines()
+    tell = terminal._lines()
     for done in range(5):
         tell("Runs", done, 10)
     clock[0] += 60
@@ -33,7 +33,7 @@ def test_what_an_earlier_call_has_done_says_nothing_of_speed(clock, capsys):
 
 
 def test_work_that_begins_late_knows_no_time_yet(clock, capsys):
-    tell = remaining._lines()
+    tell = terminal._lines()
     clock[0] += 60
     tell("Runs", 0, 10)
     assert capsys.readouterr().err == "Runs: 0 of 10\n"
@@ -42,14 +42,14 @@ def test_work_that_begins_late_knows_no_time_yet(clock, capsys):
 def test_a_terminal_gets_a_bar(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    with remaining.with_remaining_time(), progress.task("Runs", 2) as advance:
+    with terminal.with_remaining_time(), progress.task("Runs", 2) as advance:
         advance()
         advance()
     assert "Runs" in capsys.readouterr().err
 
 
 def test_without_a_terminal_there_are_lines(clock, capsys):
-    with remaining.with_remaining_time(), progress.task("Runs", 9) as advance:
+    with terminal.with_remaining_time(), progress.task("Runs", 9) as advance:
         for _ in range(3):
             clock[0] += 20
             advance()
