@@ -29,7 +29,7 @@ from direct import correlation_labels, counted, direct_s2mvtc
 from manyview import S2MVTC
 from manyview.datasets import known, like
 from manyview.kmeans import passes as assign
-from manyview.stages.settings import PUBLISHED
+from manyview.stages.sequence_settings import PUBLISHED
 
 LIMIT = "2.2GB"
 METHODS = (

@@ -7,17 +7,17 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from manyview.base import (
-    MultiViewClusterer,
+from manyview.base import MultiViewClusterer
+from manyview.views.parsing import (
     check_choice,
     check_count,
     check_dtype,
     check_number,
     check_rows,
     child_seed,
-    dense_views,
     generator,
 )
+from manyview.baselines.parts.dense import dense_views
 from manyview.errors import (
     DegenerateWarning,
     InputError,
@@ -38,12 +38,12 @@ class ByPosition(MultiViewClusterer):
         self.giant = giant
 
     def fit(self, X, y=None):
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         labels = np.arange(len(views)) % self.n_clusters
-        return self._finish(labels * (not self.giant))
+        return self._store_labels(labels * (not self.giant))
 
     def predict(self, X):
-        return np.zeros(len(self._again(X)), dtype=int)
+        return np.zeros(len(self._views_to_predict(X)), dtype=int)
 
 
 class Lenient(ByPosition):

@@ -91,11 +91,11 @@ class Honest(MultiViewClusterer):
         return np.minimum((total > 0).astype(int), self.n_clusters - 1)
 
     def fit(self, X, y=None):
-        from manyview.base import dense_views
+        from manyview.baselines.parts.dense import dense_views
 
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         dense_views(views)
-        return self._finish(self.labels_for(views))
+        return self._store_labels(self.labels_for(views))
 
 
 class Forgetful(Honest):

@@ -16,7 +16,7 @@ from manyview.kmeans.passes import nearest
 from manyview.s2mvtc import S2MVTC
 from manyview.stages import sequence as smoothing
 from manyview.stages import set_up
-from manyview.stages.settings import PUBLISHED
+from manyview.stages.sequence_settings import PUBLISHED
 from manyview.stages.start import PRINCIPAL_ROWS
 from manyview.views.views import Views
 

@@ -10,30 +10,33 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from manyview.arrays.ops import unit_rows
-from manyview.base import check_choice, check_count, check_dtype, child_seed, generator
-from manyview.engine.contract import NO_CHECKPOINT, Engine, Result, State
+from manyview.arrays.ops import cast, unit_rows
+from manyview.base import PassClusterer
+from manyview.engine.contract import Engine, Result, State, touches
 from manyview.engine.plan import Need
-from manyview.files.checkpoint import Checkpoint
-from manyview.kmeans import passes as assign
-from manyview.replay import ReplayClusterer
+from manyview.kmeans.passes import FIELD, kmeans
 from manyview.running import progress
-from manyview.running.callbacks import passes_as_tasks, with_callbacks
-from manyview.stages import anchor_graph as graph
+from manyview.stages.anchor_graph import (
+    fit_graph,
+    frequency_weights,
+    sample_size,
+    spread_basis,
+)
 from manyview.stages.costs import Cost, graph_cost
-from manyview.stages.sampling import choose_scalings, draw
-from manyview.stages.scaling import SCALINGS, cast
+from manyview.stages.scaling import SCALINGS
+from manyview.views.parsing import check_choice, check_count, check_dtype
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
 
 
+@touches(reads=["F"], writes=[FIELD])
 def embed_step(block: Block, state: State, small: Matrix) -> Result:
     """Unit rows of F, its columns weighted by their frequencies."""
-    return Result(state={assign.FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
+    return Result(state={FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
 
 
-class AnchorSpectral(ReplayClusterer):
+class AnchorSpectral(PassClusterer):
     """Spectral clustering of the multi-view anchor graph.
 
     Clusters the unit rows of F exp(−Λ/λ), where F (n_samples, 2 n_clusters) are
@@ -53,7 +56,7 @@ class AnchorSpectral(ReplayClusterer):
     n_init : int
         Spread starts of k-means; one more starts from Ward's clusters.
     random_state : int, generator or None
-    dtype, block_rows, verbose : as in `S2MVTC`
+    dtype, engine, device, memory_limit, checkpoint, verbose : as in `S2MVTC`
 
     Attributes
     ----------
@@ -88,7 +91,6 @@ class AnchorSpectral(ReplayClusterer):
         n_init: int = 20,
         random_state: Any = None,
         dtype: Any = None,
-        block_rows: int | None = None,
         engine: Any = "local",
         device: str | None = None,
         memory_limit: Any = None,
@@ -102,80 +104,61 @@ class AnchorSpectral(ReplayClusterer):
         self.n_init = n_init
         self.random_state = random_state
         self.dtype = dtype
-        self.block_rows = block_rows
         self.engine = engine
         self.device = device
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.verbose = verbose
 
-    @with_callbacks
+    @progress.with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of the views; `y` is ignored."""
         for name in ("n_graph_anchors", "n_neighbors", "n_init"):
             check_count(getattr(self, name), name)
         check_choice(self.scaling, "scaling", SCALINGS)
         check_dtype(self.dtype)
-        views = self._begin(X)
-        with progress.shown(self.verbose), passes_as_tasks(self, views):
-            self._settle_n_clusters(views)
-            self._dtype = np.dtype(self.dtype or views.dtype)
-            engine = self._open(views)
-            return self._fit_engine(engine)
-
-    def _fit_engine(self, engine: Engine) -> Self:
-        saved = NO_CHECKPOINT
-        if self.checkpoint is not None:
-            saved = Checkpoint(self.checkpoint, self)
-        rng = saved.keep("rng", generator(self.random_state))
-        size = graph.sample_size(self.n_graph_anchors, self.n_views_)
-        drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
-        saved.check_data(drawn, engine)
-        self._check_drawn(drawn)
-        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
-        drawn = drawn.seen(scalings)
-        # As many as S2MVTC draws: its rounds start from this very graph and partition.
-        _, graph_seed, kmeans_seed = (child_seed(rng) for _ in range(3))
-        spectrum = saved.load("setup")
-        if spectrum is None:
-            spectrum = graph.fit_graph(
+        views = self._views_to_fit(X)
+        with self._engine_for(views) as engine:
+            saved = self._open_checkpoint()
+            size = sample_size(self.n_graph_anchors, self.n_views_)
+            # As many seeds as S2MVTC draws: its rounds start from this very graph
+            # and partition.
+            drawn, scalings, seeds = self._draw(engine, size, saved)
+            spectrum = saved.load("setup")
+            if spectrum is None:
+                spectrum = fit_graph(
+                    engine,
+                    drawn,
+                    scalings,
+                    n_clusters=self.n_clusters_,
+                    n_anchors=self.n_graph_anchors,
+                    n_neighbors=self.n_neighbors,
+                    seed=seeds[1],
+                )
+                saved.save("setup", spectrum)
+            else:
+                spread_basis(engine, spectrum)
+            scale = frequency_weights(spectrum.values, self.n_clusters_)
+            engine.run(embed_step, scale, title="Embedding", views=False)
+            found = kmeans(
                 engine,
-                drawn,
-                scalings,
-                n_clusters=self.n_clusters_,
-                n_anchors=self.n_graph_anchors,
-                n_neighbors=self.n_neighbors,
-                seed=graph_seed,
+                self.n_clusters_,
+                drawn.rows,
+                n_init=self.n_init,
+                seed=seeds[2],
+                saved=saved,
             )
-            saved.save("setup", spectrum)
-        else:
-            graph.spread_basis(engine, spectrum)
-        scale = graph.frequency_weights(spectrum.values, self.n_clusters_)
-        engine.run(embed_step, scale, title="Embedding", views=False)
-        self._spectrum = spectrum
-        self.embedding_ = engine.read(assign.FIELD)
-        self.view_weights_ = spectrum.weights
-        found = assign.kmeans(
-            engine,
-            self.n_clusters_,
-            drawn.rows,
-            n_init=self.n_init,
-            seed=kmeans_seed,
-            saved=saved,
-        )
-        self._centres = found.centres
-        self._finish(found.labels)
-        self._weigh_views(engine, drawn, scalings, spectrum.weights)
+            self._store_fit(engine, drawn, scalings, found, (spectrum, None, ()))
         return self
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
-        n_clusters = self.n_clusters if isinstance(self.n_clusters, int) else 8
-        cost = graph_cost(n_samples, n_features, itemsize, n_clusters, self)
+        cost = graph_cost(n_samples, n_features, itemsize, self)
         other = Need("embedding", cost.needs[0].bytes_per_row)
         return cost._replace(needs=[*cost.needs, other])
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make the embedding, on other rows."""
-        graph.spread_basis(engine, self._spectrum)
-        small = graph.frequency_weights(self._spectrum.values, self.n_clusters_)
+        spectrum = self._passes.spectrum
+        spread_basis(engine, spectrum)
+        small = frequency_weights(spectrum.values, self.n_clusters_)
         engine.run(embed_step, small, title="Embedding", views=False)

@@ -1,34 +1,34 @@
 """`MultiViewClusterer`: what every method of the package promises.
 
-A method stores its parameters in ``__init__``, asks `_begin` for checked
-`Views` in ``fit``, does its mathematics with pure functions and hands its
-labels to `_finish`. The single-array door goes through scikit-learn's own
-validation, so that ``check_estimator`` sees what it expects; lists, dicts and
-`Views` go through ours.
+A method stores its parameters in ``__init__``, asks `_views_to_fit` for checked
+`Views` in ``fit``, does its mathematics with pure functions and hands its labels to
+`_store_labels`. The single-array door goes through scikit-learn's own validation, so
+that ``check_estimator`` sees what it expects; lists, dicts and `Views` go through
+ours. `PassClusterer` adds what fits of passes share; `predicting` what they can do
+with new rows.
 """
 
 from __future__ import annotations
 
 import copy
 import os
-import sys
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from array_api_compat import is_torch_array
-from sklearn.base import (
-    BaseEstimator,
-    ClusterMixin,
-)
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manyview.arrays.ops import to_host
-from manyview.engine.contract import is_elsewhere, is_lazy, views_elsewhere
+from manyview.datasets.on_disk import open_on_disk
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, open_engine
+from manyview.engine.plan import Plan
 from manyview.errors import (
     DegenerateWarning,
     InputError,
@@ -36,12 +36,38 @@ from manyview.errors import (
     ManyviewError,
     NotFittedError,
 )
+from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
+from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
+from manyview.predicting import Passes, PredictsByReplay
+from manyview.running import progress
+from manyview.selection import Choice, choose_n_clusters
+from manyview.stages.costs import Cost, plan_of
+from manyview.stages.rounds import History
+from manyview.stages.sampling import (
+    INFLUENCE_ROWS,
+    Draw,
+    choose_scalings,
+    draw,
+    measure_influence,
+)
+from manyview.stages.scaling import Scaling
+from manyview.stages.setup import Setup
+from manyview.views.parsing import (
+    check_count,
+    check_rows,
+    child_seed,
+    generator,
+    is_dask,
+    is_single_table,
+    lies_elsewhere,
+)
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, Any]
 
+# Of all rows in one cluster: then hardly anything was found.
 GIANT_SHARE = 0.99
 
 
@@ -90,7 +116,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Cluster the rows of `X`; `y` is ignored."""
         raise NotImplementedError
 
-    def _begin(self, X: Any, y: Any = None) -> Views:
+    def _views_to_fit(self, X: Any, y: Any = None) -> Views:
         """Checked views to fit on; sets the ``n_features_in_`` family."""
         views = self._to_views(X, reset=True)
         self._check_n_clusters(len(views))
@@ -103,15 +129,20 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         return views
 
-    def _again(self, X: Any) -> Views:
+    def _views_to_predict(self, X: Any) -> Views:
         """Checked views for a fitted model: as many views and features as in fit."""
         self._check_fitted()
         views = self._to_views(X, reset=False)
         if views.n_features != self.n_features_per_view_:
-            seen, known = list(views.n_features), list(self.n_features_per_view_)
+            given, known = list(views.n_features), list(self.n_features_per_view_)
+            split = (
+                " A cross-validation takes the views of a plain list for rows: "
+                "wrap them in manyview.Views([...]), which is split by rows."
+            )
             raise InputError(
                 f"The model was fitted on views with {known} features; "
-                f"got {seen}. Give the same views in the same order."
+                f"got {given}. Give the same views in the same order."
+                f"{split if isinstance(X, list) else ''}"
             )
         return views
 
@@ -124,12 +155,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(message) from error
 
     def _to_views(self, X: Any, *, reset: bool) -> Views:
-        if is_single_table(X) and not is_elsewhere(X):
+        if is_single_table(X) and not lies_elsewhere(X):
             table = self._validate_table(X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             X = Views(table, feature_names=None if names is None else [names])
-        _refuse_split_list(X)
-        views: Views = views_elsewhere(X) if is_elsewhere(X) else Views.of(X)
+        views = views_of(X)
         if reset:
             self.n_views_ = views.n_views
             self.view_names_ = views.names
@@ -152,8 +182,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(str(error)) from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to a file `manyview.load_model` reads; its path."""
-        self._check_fitted()
+        """Write the fitted model to a file that `load_model` reads; its path."""
         return write_model(self, path)
 
     def _check_n_clusters(self, n_samples: int) -> None:
@@ -167,9 +196,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"(n_samples={n_samples}). Ask for fewer clusters or give more rows."
             )
 
-    def _finish(self, labels: Any) -> Self:
+    def _store_labels(self, labels: Any) -> Self:
         """Store the labels; warn when one cluster has swallowed nearly all rows."""
-        host = labels if is_lazy(labels) else to_host(labels)
+        host = labels if is_dask(labels) else to_host(labels)
         self.labels_ = labels if is_torch_array(labels) else host.astype(np.intp)
         largest = int(np.bincount(host).max())
         if self.n_clusters_ > 1 and largest > GIANT_SHARE * len(self.labels_):
@@ -183,7 +212,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 )
         return self
 
-    def _light(self) -> Self:
+    def _without_rows(self) -> Self:
         """What new rows need of the fitted model: it may travel to many workers."""
         model = copy.copy(self)
         for name in ("labels_", "embedding_"):
@@ -226,126 +255,153 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
+class PassClusterer(
+    progress.CallbackSupportMixin,  # type: ignore[misc]
+    PredictsByReplay,
+    MultiViewClusterer,
+):
+    """A method whose fit is a list of passes: new rows go through the same ones."""
+
+    chooses_n_clusters: ClassVar[bool] = True
+    scaling: Any
+    random_state: Any
+    dtype: Any
+    engine: Any
+    memory_limit: Any
+    checkpoint: Any
+    verbose: bool
+    choice_: Choice
+
+    def plan(self, X: Any) -> Plan:
+        """What a fit would keep, spill and read, how long and how large; print it."""
+        return plan_of(self, views_of(X))
+
+    @contextmanager
+    def _engine_for(self, views: Views) -> Iterator[Engine]:
+        """The engine that the parameters ask for, its passes shown and listened to."""
+        with progress.shown(self.verbose), progress.passes_as_tasks(self, views):
+            if self.n_clusters == "auto":
+                self.choice_ = choose_n_clusters(
+                    views,
+                    scaling=self.scaling,
+                    random_state=self.random_state,
+                    engine=self.engine,
+                )
+                self.n_clusters_ = self.choice_.settle()
+            yield open_engine(
+                views,
+                np.dtype(self.dtype or views.dtype),
+                engine=self.engine,
+                device=self.device,
+                memory_limit=self.memory_limit,
+            )
+
+    def _open_checkpoint(self, **given: Any) -> NoCheckpoint:
+        if self.checkpoint is None:
+            return NO_CHECKPOINT
+        return Checkpoint(self.checkpoint, self, **given)
+
+    def _draw(
+        self, engine: Engine, size: int, saved: NoCheckpoint
+    ) -> tuple[Draw, tuple[Scaling, ...], list[int]]:
+        """Rows drawn by content, how to prepare the views, and seeds for the rest."""
+        rng = saved.keep("rng", generator(self.random_state))
+        drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
+        saved.check_data(drawn, engine)
+        for v, own in enumerate(engine.view_order):
+            if drawn.view(v).shape[0] == 0:
+                raise InputError(
+                    f"View {self.view_names_[own]!r} is missing in all rows but "
+                    f"{int(drawn.moments[v].n_rows)}, too few to learn anything from. "
+                    "Leave the view out."
+                )
+        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
+        seeds = [child_seed(rng) for _ in range(3)]
+        return drawn.without_empty_rows(scalings), scalings, seeds
+
+    def _store_rounds(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        setup: Setup,
+        history: History,
+        found: Clustering,
+    ) -> None:
+        """All that a fit of rounds has found, views in the caller's order."""
+        self.objective_, self.n_iter_ = history.objective, len(history.objective)
+        self.anchors_ = by_caller([to_host(a) for a in setup.anchors], engine)
+        scalings = setup.start.features.scalings
+        rounds = tuple(history.rounds)
+        self._store_fit(
+            engine, drawn, scalings, found, (setup.spectrum, setup.start, rounds)
+        )
+
+    def _store_fit(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        scalings: tuple[Scaling, ...],
+        found: Clustering,
+        replayed: tuple[Any, Any, tuple[Any, ...]],
+    ) -> None:
+        """Embedding, labels, and how much each view shaped them."""
+        self.embedding_ = engine.read(FIELD)
+        place = (engine.dtype.name, engine.view_order)
+        self._passes = Passes(*place, *replayed, found.centres)
+        weights = np.ones(self.n_views_)
+        if self._passes.spectrum is not None:
+            weights = self._passes.spectrum.weights
+            self.view_weights_ = np.asarray(by_caller(weights, engine))
+        self._store_labels(found.labels)
+        own = to_host(pick(engine, LABELS, drawn.rows[:INFLUENCE_ROWS]))
+        shares = measure_influence(
+            drawn.block, scalings, own, weights, self.n_clusters_
+        )
+        back = np.argsort(engine.view_order)
+        self.view_influence_ = shares.overall[back]
+        self.cluster_influence_ = shares.by_cluster[:, back]
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        raise NotImplementedError
+
+
+def by_caller(values: Sequence[Any], engine: Engine) -> list[Any]:
+    """Per-view values in the caller's order of the views."""
+    return [values[v] for v in np.argsort(engine.view_order)]
+
+
 _FLOATS = [np.float64, np.float32]
 
 
-def is_single_table(X: Any) -> bool:
-    """One in-memory 2-D table, rather than a container of views."""
-    if isinstance(X, (list, tuple)):
-        return len(X) == 0 or (
-            isinstance(X[0], (list, tuple))
-            and (len(X[0]) == 0 or np.ndim(X[0][0]) == 0)
-        )
-    return isinstance(X, np.ndarray) or sp.issparse(X) or hasattr(X, "columns")
+def views_of(X: Any) -> Views:
+    """Views of whatever a user hands over: rows in memory, on disk or on workers."""
+    if not lies_elsewhere(X):
+        return Views.of(X)
+    items = [X] if isinstance(X, (str, os.PathLike)) else X
+    if isinstance(items, (list, tuple)) and isinstance(items[0], (str, os.PathLike)):
+        return open_on_disk(*items)
+    from manyview.engine.dask_views import DaskViews
+
+    found: Any = DaskViews(X)
+    return found
 
 
-def _refuse_split_list(X: Any) -> None:
-    """Stop a cross-validation that has taken the views of a list for its rows."""
-    frame = sys._getframe(1) if isinstance(X, (list, tuple)) else None
-    while frame is not None:
-        if frame.f_code.co_name == "_fit_and_score":
-            whole = frame.f_locals.get("X")
-            if isinstance(whole, (list, tuple)) and not is_single_table(whole):
-                raise InputError(
-                    f"The cross-validation was given a plain list of {len(whole)} "
-                    "views and splits it as if every view were a row. Wrap the list: "
-                    "manyview.Views([...]) is split by rows."
-                )
-        frame = frame.f_back
+def trace_rows(engine: Engine, trace: Any) -> IntArray | None:
+    """The engine's sorted numbers of the rows that are to be traced."""
+    if trace is None:
+        return None
+    return np.sort(engine.engine_rows(check_rows(trace, engine.n_samples)))
 
 
-def dense_views(views: Views, dtype: Any = None) -> list[FloatArray]:
-    """Every view as one dense in-memory array, checked; for in-memory methods.
-
-    Always in C order: sums over a row round differently in other layouts, and a
-    method whose rounds stop unconverged turns that into other labels.
-    """
-    block = views.block(slice(0, len(views)), dtype)
-    if not block.present.all():
-        raise InputError(
-            "This method needs every view of every row, but some rows of NaN mark "
-            "missing views. Use S2MVTC, or drop the incomplete rows."
-        )
-    dense = (a.todense() if sp.issparse(a) else a for a in block.views)
-    return [np.ascontiguousarray(a) for a in dense]
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """NumPy generator from None, an int, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state={random_state!r} cannot seed a generator. Give None, a "
-            "non-negative integer or a NumPy generator."
-        ) from error
-
-
-def child_seed(rng: np.random.Generator) -> int:
-    """A 31-bit seed for scikit-learn's estimators."""
-    return int(rng.integers(2**31 - 1))
-
-
-def check_count(value: Any, name: str, least: int = 1) -> None:
-    """`value` must be a whole number of at least `least`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputTypeError(
-            f"{name} must be a whole number; got {value!r} "
-            f"({type(value).__name__}). Give an integer of at least {least}."
-        )
-    if value < least:
-        raise InputError(f"{name} must be at least {least}; got {value}.")
-
-
-def check_number(value: Any, name: str, least: float = 0.0) -> None:
-    """`value` must be a finite real number of at least `least`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
-        raise InputTypeError(
-            f"{name} must be a number; got {value!r} ({type(value).__name__})."
-        )
-    if not np.isfinite(value) or value < least:
-        raise InputError(f"{name} must be finite and at least {least:g}; got {value}.")
-
-
-def check_dtype(value: Any, name: str = "dtype") -> None:
-    """`value` must be None, float32 or float64."""
-    try:
-        known = value is None or np.dtype(value) in (np.float32, np.float64)
-    except TypeError:
-        known = False
-    if not known:
-        raise InputError(
-            f"{name}={value!r} is no dtype to compute in. Give 'float32', 'float64', "
-            "or None to follow the data."
-        )
-
-
-def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
-    """`value` must be one of the named choices."""
-    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
-        known = ", ".join(repr(c) for c in choices)
-        raise InputError(f"{name}={value!r} is unknown; choose one of {known}.")
-
-
-def check_flag(value: Any, name: str) -> None:
-    """`value` must be True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"{name} must be True or False; got {value!r}.")
-
-
-def check_rows(rows: Any, n_samples: int) -> IntArray:
-    """Sorted row numbers, each of which must exist."""
-    ids = np.unique(np.asarray(rows))
-    if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.size == 0:
-        raise InputTypeError(
-            f"Row numbers must be a non-empty list of integers; got {rows!r}."
-        )
-    if ids[0] < 0 or ids[-1] >= n_samples:
-        raise InputError(
-            f"Row numbers must lie in 0 … {n_samples - 1}; got {ids[0]} … {ids[-1]}."
-        )
-    return ids
+def caller_trace(
+    traced: list[dict[str, FloatArray]], engine: Engine, trace: Any
+) -> list[dict[str, FloatArray]]:
+    """Traced rows and views in the caller's order."""
+    wanted = engine.engine_rows(check_rows(trace, engine.n_samples))
+    back = np.searchsorted(np.sort(wanted), wanted)
+    names = {
+        f"{letter}{v}": f"{letter}{own}"
+        for letter in "BY"
+        for v, own in enumerate(engine.view_order)
+    }
+    return [{names.get(n, n): rows[back] for n, rows in t.items()} for t in traced]

@@ -11,13 +11,21 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from manyview.arrays.ops import to_host
-from manyview.base import MultiViewClusterer, child_seed, generator
+from manyview.base import MultiViewClusterer
 from manyview.engine.contract import open_engine
 from manyview.errors import InputError
 from manyview.present.table import Table
-from manyview.stages.influence import first_rows, measure_influence, neighbours, vote
-from manyview.stages.sampling import Draw, choose_scalings, draw
+from manyview.stages.sampling import (
+    Draw,
+    choose_scalings,
+    draw,
+    first_rows,
+    measure_influence,
+    neighbours,
+    vote,
+)
 from manyview.stages.scaling import Scaling
+from manyview.views.parsing import child_seed, generator
 from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
@@ -166,7 +174,7 @@ def explain(
     >>> bool(found.view_influence[0] > found.view_influence[1])
     True
     """
-    views = model._again(views)
+    views = model._views_to_predict(views)
     labels = to_host(model.labels_)
     if len(labels) != len(views):
         raise InputError(
@@ -174,11 +182,11 @@ def explain(
             "Give the views it was fitted on."
         )
     rng = generator(random_state)
-    engine = open_engine(views, views.dtype)
+    engine = open_engine(views, views.dtype, view_order=range(views.n_views))
     drawn = draw(engine, min(MOST_ROWS, len(views)), child_seed(rng))
     scalings = _scalings(model, drawn, child_seed(rng))
     weights = getattr(model, "view_weights_", np.ones(views.n_views))
-    own = labels[drawn.rows]
+    own = labels[drawn.caller_rows]
     n_clusters = int(labels.max()) + 1
     shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
     certainty = getattr(model, "certainty_", None)
@@ -189,7 +197,7 @@ def explain(
         view_influence=shares.overall,
         cluster_influence=shares.by_cluster,
         view_agreement=_view_agreement(drawn, scalings, own, n_clusters),
-        left_out=_left_out(model, views, drawn.rows) if leave_out else None,
+        left_out=_left_out(model, views, drawn.caller_rows) if leave_out else None,
         certainty=certainty,
         typical=typical,
         doubtful=doubtful,
@@ -202,11 +210,8 @@ def _scalings(model: MultiViewClusterer, drawn: Draw, seed: int) -> tuple[Scalin
     """The preparation of the views in the fit, or the one we would choose."""
     passes = getattr(model, "_passes", None)
     if passes is not None:
-        known: tuple[Scaling, ...] = passes.start.features.scalings
-        return known
-    if hasattr(model, "_spectrum"):
-        known = model._spectrum.graph.scalings
-        return known
+        made = passes.spectrum.graph if passes.start is None else passes.start.features
+        return tuple(made.scalings[v] for v in np.argsort(passes.view_order))
     return choose_scalings(drawn, "auto", model.n_clusters_)
 
 

@@ -27,133 +27,100 @@ round is one pass over the rows (`round_step`), and neither B_v nor Y_v is kept.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
-from manyview.base import ManyviewTags, check_rows, child_seed, generator
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
-from manyview.errors import InputError
-from manyview.files.checkpoint import Checkpoint
-from manyview.kmeans import passes as assign
-from manyview.replay import ReplayClusterer
+from manyview.base import PassClusterer, caller_trace, trace_rows
+from manyview.engine.contract import NO_CHECKPOINT, Engine
+from manyview.kmeans.passes import ROWS_PER_ANCHOR, kmeans, partition
 from manyview.running import progress
-from manyview.running.callbacks import passes_as_tasks, with_callbacks
-from manyview.running.interrupt import finish_the_round
-from manyview.stages import anchor_graph as graph
-from manyview.stages import sequence as smoothing
-from manyview.stages.anchors import ROWS_PER_ANCHOR, anchor_count
+from manyview.sequence_s2mvtc import SequenceS2MVTC
+from manyview.stages.anchor_graph import fit_graph, frequency_weights, sample_size
+from manyview.stages.anchors import (
+    anchor_count,
+    check_anchors,
+    choose_anchors,
+    fit_features,
+    plain_features,
+    sum_grams,
+)
 from manyview.stages.costs import Cost, rounds_cost
-from manyview.stages.order_report import order_report, warn_of_new_rows, warn_of_order
+from manyview.stages.ridge import choose_weights
 from manyview.stages.rounds import (
     GraphStart,
-    History,
-    Round,
-    Start,
     Weights,
     round_step,
     run_rounds,
+    start_from_graph,
 )
-from manyview.stages.sampling import Draw, choose_scalings, draw
-from manyview.stages.set_up import Setup, enter, set_up
-from manyview.stages.settings import (
-    PAPER_ROUNDS,
-    check_settings,
-    published,
-    uses_graph,
-    uses_order,
-    weighs_fits,
-)
-from manyview.stages.start import PRINCIPAL_ROWS
+from manyview.stages.sampling import Draw
+from manyview.stages.scaling import SCALINGS, Scaling
+from manyview.stages.setup import Setup, enter
+from manyview.views.parsing import check_choice, check_count, check_dtype, check_number
 
 Matrix = np.ndarray[Any, Any]
 
-PAPER_WEIGHT = 1.0
-# The graph's own vectors are smooth and agreed upon: one round, mostly the fit.
-GRAPH_ROUNDS = 1
-GRAPH_WEIGHT = 0.1
+# Directions of Phi whose shrinkage s/(s+lam) is below may be dropped: a thousandth
+# changes no label (a cut by eigenvalue alone does).
+RANK_TOL = 1e-3
 
 
-class Passes(NamedTuple):
-    """The small values of a fit, in order: what new rows are replayed through."""
-
-    spectrum: graph.Spectrum | None
-    start: Start | GraphStart
-    rounds: tuple[Round, ...]
-
-
-class S2MVTC(ReplayClusterer):
-    """Scalable multi-view tensor clustering (Long et al., CVPR 2024).
+class S2MVTC(PassClusterer):
+    """Scalable multi-view tensor clustering (Long et al., CVPR 2024), in any row order.
 
     Minimises, with the rows of B_v and B_bar of one length and Y_v in span(F),
 
     ½ Σ_v w_v ( ‖B_v − Phi_v U_v‖² + lam ‖U_v‖² + beta ‖B_bar − B_v‖² + a ‖B_v − Y_v‖² )
 
     by rounds of exact block updates (eq. 9–17 of the paper), then clusters the
-    rows of B_bar (eq. 18). The default smooths over the multi-view anchor graph
-    and does not know the order of the rows; `as_published` gives the paper's
-    setting, which smooths along the rows as they stand.
+    rows of B_bar (eq. 18). F are the smoothest vectors of the multi-view anchor
+    graph, so the order of rows and views plays no part. `SequenceS2MVTC` smooths
+    along an order instead; `as_published` gives the paper's setting of it.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-    n_anchors : int
-        Anchors per view of the features Phi, at most; fewer on small data.
+        How many clusters to find; "auto" asks `choose_n_clusters`.
+    n_anchors : int, optional
+        Anchors per view of the features Phi, at most; default 1000, fewer on small
+        data.
     anchors : {"kmeans", "random"} or list of arrays (m, n_features_v)
-        How anchors are found, or the anchors themselves in input units.
-    kernel : {"rbf", "linear"}
+        How anchors are found, or the anchors themselves in input units, in the
+        order of the views.
     scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
         Preparation of the views; "auto" tells counts, histograms, principal
         components and other features apart by shares that no rescaling changes.
         Where rows are brought to unit length, a row of zeros lacks the view.
-    n_components : int
-        Width of the embedding where it does not start from the graph.
-    start : {"signs", "directions"}
-        Without the graph: the signs of the views' leading principal directions side
-        by side, or the mean of these directions themselves, as published.
     n_graph_anchors : int
         Anchors of the graph over all views and draws together, at most.
     n_neighbors : int
-        Anchors a row is tied to, in each view and draw.
-    n_low : int
-        Frequencies kept by sequence smoothing (the paper's L).
-    min_duration : float, optional
-        Shortest duration worth keeping, in rows or in units of `order`; sets the
-        cut-off of sequence smoothing in place of `n_low`.
+        Anchors a row is tied to in the graph, in each view and draw.
     lam : float, optional
-        Ridge weight; default with the graph alone the one of a few that predicts
-        the start best, view by view (generalised cross-validation), and the views
-        then weigh by how much of it they explain; otherwise a hundredth of the
-        mean eigenvalue of PhiᵀPhi.
-    beta : float, optional
-        Weight of the consensus; default 0.1 with the graph alone, 1 otherwise.
-    max_iter : int, optional
-        Number of rounds; default 1 with the graph alone, 7 as in the paper otherwise.
-    smoothing : {"graph", "sequence", "graph+sequence", None}
-    smoothing_weight : float, optional
-        The weight a of the smoothing in the first round; default as for beta.
-    smoothing_growth : float
-        Factor of the smoothing weight a from round to round (1.1 as published).
-    consensus : bool
-        Without it the beta term is dropped; the mean is clustered all the same.
-    row_norm : {"unit", "zscore"}
-        Rows of one length, or z-scored as in the paper. The coordinates' signs
-        are arbitrary, so their mean carries nothing: the default leaves it.
-    periodic : bool
-        Is the last row of a sequence next to the first, as in the paper's DFT?
-    rank_tol : float
-        Directions of Phi whose shrinkage s/(s+lam) is below may be dropped.
-    assign : {"kmeans", "correlation"}
-        k-means with `n_init` starts, or the paper's single-start correlation form.
+        Ridge weight of the fits; default the one of a few that predicts the graph's
+        vectors best, view by view (generalised cross-validation), and the views
+        then weigh by how much of these they explain.
+    beta : float
+        Weight of the consensus; 0 leaves it out.
+    smoothing_weight : float
+        The weight a of the smoothing over the graph; 0 leaves it out.
+    max_iter : int
+        Number of rounds.
     n_init : int
         Spread starts of k-means; one more starts from Ward's clusters.
     random_state : int, generator or None
+        Seed of the draws and starts.
     dtype : {None, "float32", "float64"}
-        Default: follows the input.
-    block_rows : int, optional
-        Rows per block; results agree for any value up to rounding.
-    engine, device, memory_limit : where the passes run; see the user guide
+        Precision of the blocks; default follows the input.
+    engine : {"local", "dask"} or distributed.Client
+        Where the passes run.
+    device : str, optional
+        A torch device such as "cuda" to compute on; default the processor.
+    memory_limit : str or int, optional
+        What the process may hold, such as "2GB" (on a GPU: of its memory); rows'
+        state beyond it goes to scratch files.
+    checkpoint : path, optional
+        A folder to keep the work in: a fit that was stopped resumes there.
     verbose : bool
         Show progress.
 
@@ -169,8 +136,8 @@ class S2MVTC(ReplayClusterer):
     n_iter_ : int
     view_weights_ : array (n_views,)
         The views' weights w_v in the graph, from its own spectral gap.
-    order_report_ : OrderReport
-        After sequence smoothing: how much the order alone explains.
+    view_influence_, cluster_influence_ : arrays (n_views,), (n_clusters, n_views)
+        How much each view shaped the clusters, overall and one by one.
     trace_ : list of dict
         B_v, Y_v and B_bar of the rows asked for, per round.
 
@@ -190,36 +157,24 @@ class S2MVTC(ReplayClusterer):
         "Scalable Multi-View Tensor Clustering. CVPR 2024."
     )
     missing_views: ClassVar[bool] = True
+    kernel: ClassVar[str] = "rbf"
 
     def __init__(
         self,
         n_clusters: int | str = 8,
         *,
-        n_anchors: int = 1000,
+        n_anchors: int | None = None,
         anchors: Any = "kmeans",
-        kernel: str = "rbf",
         scaling: Any = "auto",
-        n_components: int = 64,
-        start: str = "signs",
         n_graph_anchors: int = 4096,
         n_neighbors: int = 5,
-        n_low: int = 16,
-        min_duration: float | None = None,
         lam: float | None = None,
-        beta: float | None = None,
-        max_iter: int | None = None,
-        smoothing: str | None = "graph",
-        smoothing_weight: float | None = None,
-        smoothing_growth: float = 1.0,
-        consensus: bool = True,
-        row_norm: str = "unit",
-        periodic: bool = False,
-        rank_tol: float = 1e-3,
-        assign: str = "kmeans",
+        beta: float = 0.1,
+        smoothing_weight: float = 0.1,
+        max_iter: int = 1,
         n_init: int = 20,
         random_state: Any = None,
         dtype: Any = None,
-        block_rows: int | None = None,
         engine: Any = "local",
         device: str | None = None,
         memory_limit: Any = None,
@@ -229,29 +184,16 @@ class S2MVTC(ReplayClusterer):
         self.n_clusters = n_clusters
         self.n_anchors = n_anchors
         self.anchors = anchors
-        self.kernel = kernel
         self.scaling = scaling
-        self.n_components = n_components
-        self.start = start
         self.n_graph_anchors = n_graph_anchors
         self.n_neighbors = n_neighbors
-        self.n_low = n_low
-        self.min_duration = min_duration
         self.lam = lam
         self.beta = beta
-        self.max_iter = max_iter
-        self.smoothing = smoothing
         self.smoothing_weight = smoothing_weight
-        self.smoothing_growth = smoothing_growth
-        self.consensus = consensus
-        self.row_norm = row_norm
-        self.periodic = periodic
-        self.rank_tol = rank_tol
-        self.assign = assign
+        self.max_iter = max_iter
         self.n_init = n_init
         self.random_state = random_state
         self.dtype = dtype
-        self.block_rows = block_rows
         self.engine = engine
         self.device = device
         self.memory_limit = memory_limit
@@ -259,221 +201,145 @@ class S2MVTC(ReplayClusterer):
         self.verbose = verbose
 
     @classmethod
-    def as_published(cls, data_set: str) -> Self:
+    def as_published(cls, data_set: str) -> SequenceS2MVTC:
         """The paper's setting for one of its six data sets, as its authors run it."""
-        return cls(**published(data_set))
+        return SequenceS2MVTC.as_published(data_set)
 
-    @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        order: Any = None,
-        groups: Any = None,
-        trace: Any = None,
-    ) -> Self:
+    @progress.with_callbacks
+    def fit(self, X: Any, y: Any = None, *, trace: Any = None) -> Self:
         """Cluster the rows of the views.
 
         Parameters
         ----------
         X : list or dict of arrays, Views, or one array (n_samples, n_features)
         y : ignored
-        order : array (n_samples,), optional
-            Key that orders the rows for sequence smoothing; default as they stand.
-        groups : array (n_samples,), optional
-            Recording of every row; recordings are smoothed one by one.
         trace : array of row numbers, optional
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
-        check_settings(self)
-        if not uses_order(self) and (order is not None or groups is not None):
-            raise InputError(
-                f"smoothing={self.smoothing!r} does not use order= or groups=. Leave "
-                "them out, or choose smoothing='sequence' or 'graph+sequence'."
-            )
-        views = self._begin(X)
-        with progress.shown(self.verbose), passes_as_tasks(self, views):
-            self._settle_n_clusters(views)
-            self._dtype = np.dtype(self.dtype or views.dtype)
-            engine = self._open(views)
-            return self._fit_engine(engine, order, groups, trace)
-
-    def _fit_engine(self, engine: Engine, order: Any, groups: Any, trace: Any) -> Self:
-        """The method on an engine's blocks: set-up passes, rounds, clustering."""
-        given = {"order": order, "groups": groups, "trace": trace}
-        saved: NoCheckpoint = NO_CHECKPOINT
-        if self.checkpoint is not None:
-            saved = Checkpoint(self.checkpoint, self, **given)
-        rng = saved.keep("rng", generator(self.random_state))
-        m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
-        drawn = draw(engine, self._sample_size(m, engine.n_samples), child_seed(rng))
-        saved.check_data(drawn, engine)
-        self._check_drawn(drawn)
-        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
-        drawn = drawn.seen(scalings)
-        seeds = [child_seed(rng) for _ in range(3)]
-        setup = saved.load("setup")
-        if setup is None:
-            setup = self._set_up(engine, drawn, scalings, m, seeds)
-            saved.save("setup", setup)
-        else:
-            enter(engine, setup.spectrum, setup.start)
-        sequence = self._make_sequence(engine.n_samples, order, groups)
-        with finish_the_round():
-            history = run_rounds(
-                engine,
-                setup.first,
-                setup.ridges,
-                self._weights(setup.spectrum, setup.explained),
-                max_iter=self.n_rounds,
-                sequence=self._put_sequence(engine, sequence),
-                trace=None if trace is None else check_rows(trace, engine.n_samples),
-                saved=saved,
-            )
-            self._keep(setup, history)
-            # Centres of a fit that was stopped early are no step of the whole one.
-            whole = self.n_iter_ == self.n_rounds
-            kept = saved if whole else NO_CHECKPOINT
-            self._cluster(engine, drawn, seeds[2], setup.partition, kept)
-            if sequence is not None:
-                self.order_report_ = order_report(
-                    to_host(self.labels_), sequence, self.n_clusters_
+        self._check_settings()
+        views = self._views_to_fit(X)
+        with self._engine_for(views) as engine:
+            saved = self._open_checkpoint(trace=trace)
+            m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
+            drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
+            setup = saved.load("setup")
+            if setup is None:
+                setup = self._set_up(engine, drawn, scalings, m, seeds)
+                saved.save("setup", setup)
+            else:
+                enter(engine, setup.spectrum, setup.start)
+            rows = trace_rows(engine, trace)
+            with progress.finish_the_round():
+                history = run_rounds(
+                    engine,
+                    setup.start.features,
+                    setup.ridges,
+                    self._weights(setup),
+                    setup.first,
+                    max_iter=self.max_iter,
+                    trace=rows,
+                    saved=saved,
                 )
-                warn_of_order(self.order_report_)
+                # Centres of a fit that was stopped early are no step of the whole.
+                whole = len(history.objective) == self.max_iter
+                found = kmeans(
+                    engine,
+                    self.n_clusters_,
+                    drawn.rows,
+                    n_init=self.n_init,
+                    seed=seeds[2],
+                    first=setup.partition,
+                    saved=saved if whole else NO_CHECKPOINT,
+                )
+                self._store_rounds(engine, drawn, setup, history, found)
+                if rows is not None:
+                    self.trace_ = caller_trace(history.trace, engine, trace)
         return self
 
-    def _keep(self, setup: Setup, history: History) -> None:
-        """What the set-up and the rounds have found."""
-        self._passes = Passes(setup.spectrum, setup.start, tuple(history.rounds))
-        if setup.spectrum is not None:
-            self.view_weights_ = setup.spectrum.weights
-        self.anchors_ = [to_host(a) for a in setup.anchors]
-        self.objective_, self.n_iter_ = history.objective, len(history.objective)
-        if history.trace:
-            self.trace_ = history.trace
+    def _check_settings(self) -> None:
+        check_anchors(self.n_anchors, self.anchors)
+        check_choice(self.scaling, "scaling", SCALINGS)
+        check_dtype(self.dtype)
+        for name in ("n_graph_anchors", "n_neighbors", "max_iter", "n_init"):
+            check_count(getattr(self, name), name)
+        for name in ("beta", "smoothing_weight"):
+            check_number(getattr(self, name), name)
+        if self.lam is not None:
+            check_number(self.lam, "lam")
 
-    def _set_up(self, engine: Engine, *given: Any) -> Setup:
-        """Anchors, features and the start of the rounds."""
-        return set_up(self, engine, *given)
-
-    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
-        return rounds_cost(n_samples, n_features, itemsize, self)
-
-    def _replay(self, engine: Engine) -> None:
-        """The passes of the fit that make B_bar, on other rows.
-
-        New rows have no place in a training sequence: that term is left out.
-        """
-        spectrum, start, rounds = self._passes
-        if spectrum is None and self.smoothing is not None:
-            rounds = tuple(r._replace(smooth=None, filtered=0.0) for r in rounds)
-        enter(engine, spectrum, start)
-        for t, small in enumerate(rounds):
-            plain = small._replace(keep=False, trace=None, sums="nobody")
-            engine.run(round_step, plain, title=f"Round {t + 1}")
-
-    def _warn_of_new_rows(self) -> None:
-        if uses_order(self):
-            warn_of_new_rows(self)
-
-    def _sample_size(self, n_anchors: int, n_samples: int) -> int:
-        """Rows drawn once by content, for anchors, the start and the k-means starts."""
+    def _sample_size(self, n_anchors: int) -> int:
+        """Rows drawn once by content, for anchors and the k-means starts."""
         per_anchor = ROWS_PER_ANCHOR if self.anchors == "kmeans" else 1
-        wanted = max(
-            n_anchors * per_anchor,
-            PRINCIPAL_ROWS,
-            graph.sample_size(self.n_graph_anchors, self.n_views_),
-        )
-        return min(n_samples, max(wanted, self.n_clusters_))
+        graph_rows = sample_size(self.n_graph_anchors, self.n_views_)
+        return max(n_anchors * per_anchor, graph_rows, self.n_clusters_)
 
-    def _weights(self, spectrum: graph.Spectrum | None, explained: Matrix) -> Weights:
-        """The objective's weights; views weigh as in the graph, or all the same.
-
-        Where fits are weighed, times the share of the start that a view explains.
-        """
-        worth = explained
-        if spectrum is not None:
-            worth = spectrum.weights * explained
-            worth = worth * (self.n_views_ / worth.sum())
-        usual = GRAPH_WEIGHT if self.smoothing == "graph" else PAPER_WEIGHT
-        beta = usual if self.beta is None else float(self.beta)
-        a = usual if self.smoothing_weight is None else float(self.smoothing_weight)
-        return Weights(
-            beta=beta if self.consensus else 0.0,
-            growth=float(self.smoothing_growth),
-            smooth=a if self.smoothing is not None else 0.0,
-            centre=self.row_norm == "zscore",
-            worth=tuple(float(w) for w in worth),
-            by_length=weighs_fits(self),
-        )
-
-    @property
-    def n_rounds(self) -> int:
-        """The rounds a fit runs: `max_iter`, or the default of the smoothing."""
-        if self.max_iter is not None:
-            return self.max_iter
-        return GRAPH_ROUNDS if self.smoothing == "graph" else PAPER_ROUNDS
-
-    def __sklearn_tags__(self) -> ManyviewTags:
-        tags = super().__sklearn_tags__()
-        tags.multiview.order_dependent = uses_order(self)
-        return tags
-
-    def _make_sequence(
-        self, n_samples: int, order: Any, groups: Any
-    ) -> smoothing.Sequence | None:
-        """The order to smooth along, if any."""
-        if not uses_order(self):
-            return None
-        return smoothing.make_sequence(
-            n_samples,
-            order=order,
-            groups=groups,
-            n_low=self.n_low,
-            min_duration=self.min_duration,
-            periodic=self.periodic,
-        )
-
-    def _put_sequence(
-        self, engine: Engine, sequence: smoothing.Sequence | None
-    ) -> smoothing.Sequence | None:
-        """Give every row its F; the sequence itself when F would be too wide."""
-        if sequence is None:
-            return None
-        if uses_graph(self):
-            smoothing.put_filtered(engine, sequence)
-            return None
-        if sequence.n_vectors > smoothing.MOST_BASIS_VECTORS:
-            return sequence
-        smoothing.put_basis(engine, sequence)
-        return None
-
-    def _cluster(
+    def _set_up(
         self,
         engine: Engine,
         drawn: Draw,
-        seed: int,
-        first: Matrix | None,
-        saved: NoCheckpoint,
-    ) -> None:
-        """The D, G problem of eq. (18) on the rows of B_bar."""
-        self.embedding_ = engine.read("B_bar")
-        if self.assign == "correlation":
-            rows = drawn.rows[: self.n_clusters_]
-            found = assign.correlation_kmeans(engine, rows)
-        else:
-            found = assign.kmeans(
-                engine,
-                self.n_clusters_,
-                drawn.rows,
-                n_init=self.n_init,
-                seed=seed,
-                first=first,
-                saved=saved,
-            )
-        self._centres = found.centres
-        self._finish(found.labels)
-        spectrum, start, _ = self._passes
-        weights = np.ones(self.n_views_) if spectrum is None else spectrum.weights
-        self._weigh_views(engine, drawn, start.features.scalings, weights)
+        scalings: tuple[Scaling, ...],
+        n_anchors: int,
+        seeds: list[int],
+    ) -> Setup:
+        """Features against anchors, the graph, and the start of the rounds from it."""
+        given = self.anchors
+        if not isinstance(given, str) and len(given) == self.n_views_:
+            given = [given[v] for v in engine.view_order]
+        anchors = choose_anchors(drawn, scalings, given, n_anchors, seeds[0])
+        plain = plain_features(
+            engine,
+            drawn,
+            scalings,
+            anchors,
+            kernel=self.kernel,
+            lam=self.lam,
+            n_rounds=self.max_iter,
+        )
+        features, ridges = fit_features(
+            plain, sum_grams(engine, plain), self.lam, RANK_TOL
+        )
+        spectrum = fit_graph(
+            engine,
+            drawn,
+            scalings,
+            n_clusters=self.n_clusters_,
+            n_anchors=self.n_graph_anchors,
+            n_neighbors=self.n_neighbors,
+            seed=seeds[1],
+        )
+        scale = frequency_weights(spectrum.values, self.n_clusters_)
+        start = GraphStart(features, scale, centre=False)
+        first, targets = start_from_graph(engine, start, ridges)
+        explained = np.ones(len(anchors))
+        if self.lam is None:
+            ridges, explained = choose_weights(ridges, targets)
+        # The graph's own partition of the drawn rows, which the rounds refine.
+        found = partition(
+            engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seeds[2]
+        )
+        return Setup(anchors, ridges, spectrum, start, first, found, explained)
+
+    def _weights(self, setup: Setup) -> Weights:
+        """Views weigh as in the graph, times what they explain of its vectors."""
+        of_views = setup.spectrum.weights * setup.explained
+        of_views = of_views * (self.n_views_ / of_views.sum())
+        return Weights(
+            beta=float(self.beta),
+            growth=1.0,
+            smooth=float(self.smoothing_weight),
+            centre=False,
+            of_views=tuple(float(w) for w in of_views),
+            by_length=self.lam is None,
+        )
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        return rounds_cost(
+            n_samples, n_features, itemsize, self, graph=True, n_rounds=self.max_iter
+        )
+
+    def _replay(self, engine: Engine) -> None:
+        """The passes of the fit that make B_bar, on other rows."""
+        enter(engine, self._passes.spectrum, self._passes.start)
+        for t, small in enumerate(self._passes.rounds):
+            plain = small._replace(keep=False, trace=None, sums="nobody")
+            engine.run(round_step, plain, title=f"Round {t + 1}")

@@ -27,16 +27,21 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from manyview.anchor_spectral import AnchorSpectral
 from manyview.arrays.ops import to_host, unit_rows
-from manyview.base import check_count, child_seed, generator
-from manyview.engine.contract import open_engine
+from manyview.engine.contract import Engine, open_engine
 from manyview.errors import DegenerateWarning, InputError
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
 from manyview.present.plot import COLOURS, MARKERS, new_figure, save
 from manyview.present.table import BEST, Cell, Table
-from manyview.stages.influence import agreement, first_rows, neighbours
-from manyview.stages.sampling import choose_scalings, draw
+from manyview.stages.anchor_graph import Spectrum, fit_graph, sample_size, spread_basis
+from manyview.stages.sampling import (
+    agreement,
+    choose_scalings,
+    draw,
+    first_rows,
+    neighbours,
+)
+from manyview.views.parsing import check_count, child_seed, generator
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -44,14 +49,22 @@ if TYPE_CHECKING:
 
 Matrix = np.ndarray[Any, Any]
 
+# Numbers to try, unless others are given: more clusters than that people know.
 CANDIDATES = range(2, 26)
+# Rows that are looked at: three graphs and two dozen partitions in seconds.
 SAMPLE_ROWS = 3000
+# Rows of the silhouette and of neighbours, all against all.
 SCORED_ROWS = 1000
+# Of the graph, and starts of k-means: half and less of a fit's, for speed.
 N_ANCHORS = 2048
+N_NEIGHBORS = 5
 N_INIT = 3
+# Below these there is no clear answer, above CLEAR_GAP it is one; set by judgement
+# on generated data with and without clusters.
 SMALL_GAP = 0.3
 CLEAR_GAP = 0.5
 STABLE = 0.7
+# A later peak counts if it is nearly as high and the score dips before it.
 NEARLY = 0.9
 DIP = 0.1
 
@@ -177,9 +190,8 @@ def choose_n_clusters(
     sample = _sample(views, child_seed(rng), engine)
     seed = child_seed(rng)
     parts = (sample, sample[0::2], sample[1::2])
-    fitted = [_fit(part, counts[-1], scaling, seed) for part in parts]
-    values = fitted[0]._spectrum.values ** 2
-    embeddings = [_Embedded(model, sample) for model in fitted]
+    embeddings = [_Embedded(p, counts[-1], scaling, seed, sample) for p in parts]
+    values = embeddings[0].values ** 2
     gap = np.array([spectral_gap(values, k) for k in counts])
     stability, silhouette = np.zeros(len(counts)), np.zeros(len(counts))
     for i, k in enumerate(counts):
@@ -253,32 +265,45 @@ def _sample(views: Views, seed: int, engine: Any) -> Views:
     block = draw(place, min(SAMPLE_ROWS, len(views)), seed).block
     return Views(
         [x if hasattr(x, "indptr") else to_host(x) for x in block.views],
-        names=views.names,
+        names=[views.names[v] for v in place.view_order],
         present=to_host(block.present),
     )
 
 
-def _fit(part: Views, most: int, scaling: Any, seed: int) -> AnchorSpectral:
-    return AnchorSpectral(
-        min(most, len(part)),
-        n_graph_anchors=N_ANCHORS,
-        scaling=scaling,
-        n_init=1,
-        random_state=seed,
-    ).fit(part)
+def _spectrum(engine: Engine, n_clusters: int, scaling: Any, seed: int) -> Spectrum:
+    """The graph's vectors, as `AnchorSpectral` finds them."""
+    rng = generator(seed)
+    size = min(sample_size(N_ANCHORS, len(engine.view_order)), engine.n_samples)
+    drawn = draw(engine, size, child_seed(rng))
+    scalings = choose_scalings(drawn, scaling, n_clusters)
+    seeds = [child_seed(rng) for _ in range(3)]
+    return fit_graph(
+        engine,
+        drawn.without_empty_rows(scalings),
+        scalings,
+        n_clusters=n_clusters,
+        n_anchors=N_ANCHORS,
+        n_neighbors=N_NEIGHBORS,
+        seed=seeds[1],
+    )
 
 
 class _Embedded:
-    """The sample in the vectors of one graph."""
+    """The sample in the vectors of the graph of a part of it."""
 
-    def __init__(self, model: AnchorSpectral, sample: Views) -> None:
-        self._F = to_host(model._embed(sample).read("F"))
-        self._values = model._spectrum.values
+    def __init__(
+        self, part: Views, most: int, scaling: Any, seed: int, sample: Views
+    ) -> None:
+        engine = open_engine(part, part.dtype)
+        spectrum = _spectrum(engine, min(most, len(part)), scaling, seed)
+        other = open_engine(sample, part.dtype, view_order=engine.view_order)
+        spread_basis(other, spectrum)
+        self.values, self._F = spectrum.values, to_host(other.read("F"))
 
     def rows(self, k: int) -> Matrix:
         """Unit rows of the k smoothest vectors."""
         r = min(k, self._F.shape[1])
-        return np.asarray(unit_rows(self._F[:, :r] * self._values[:r] ** 2))
+        return np.asarray(unit_rows(self._F[:, :r] * self.values[:r] ** 2))
 
     def cluster(self, k: int, seed: int) -> Matrix:
         """Clusters of the sample's rows."""
@@ -319,6 +344,6 @@ def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
     n_clusters = int(labels.max()) + 1
     scalings = choose_scalings(drawn, "auto", n_clusters)
     some = first_rows(drawn.block)
-    own = labels[drawn.rows][: len(some)]
+    own = labels[drawn.caller_rows][: len(some)]
     rows = [agreement(n, own) for n in neighbours(some, scalings)]
     return float(np.nanmean(np.stack(rows)))

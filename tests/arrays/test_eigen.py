@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manyview.arrays.eigen import leading, leading_values
+from manyview.arrays.linear import leading, leading_values
 from manyview.arrays.ops import to_host
 
 

@@ -8,23 +8,25 @@ from hypothesis import strategies as st
 
 from manyview.arrays.ops import (
     at_least_zero,
-    eigh,
     exp_of,
     index_count,
     index_sum,
-    inverse_by_cholesky,
     like,
     matmul,
     namespace,
-    plus_diagonal,
     row_norms,
     smallest,
-    sparse_gram,
     tall_product,
     to_host,
-    weighted_rows,
     wide,
     wide_sum,
+)
+from manyview.arrays.linear import (
+    eigh,
+    inverse_by_cholesky,
+    plus_diagonal,
+    sparse_gram,
+    weighted_rows,
 )
 
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from manyview import S2MVTC, AnchorSpectral
-from manyview.engine.plan import Budget, Need, make_plan, parse_memory, worth_keeping
+from manyview.engine.scratch import Budget, parse_memory
+from manyview.engine.plan import Need, make_plan
+from manyview.engine.contract import worth_keeping
 from manyview.errors import InputError, InputTypeError, ResourceError
 
 

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from manyview.engine.plan import Budget
+from manyview.engine.scratch import Budget
 from manyview.engine.scratch import FileRows, Scratch, Store, unmapped
 from manyview.errors import ResourceError
 from manyview.views.views import Views

@@ -1,5 +1,5 @@
 from manyview.experiments import paper_tables
-from manyview.stages.settings import PUBLISHED
+from manyview.stages.sequence_settings import PUBLISHED
 
 
 def test_all_rows_of_the_papers_table_are_there():

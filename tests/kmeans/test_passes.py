@@ -10,15 +10,14 @@ from manyview.kmeans.passes import (
     _search,
     assign_step,
     centroids,
-    correlation,
-    correlation_kmeans,
     euclidean,
     kmeans,
     nearest,
     partition,
     pick,
-    z_score,
 )
+from manyview.kmeans.correlation import correlation, correlation_kmeans
+from manyview.arrays.ops import z_score
 from manyview.views.views import Views
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.cluster import KMeans
 
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
 
 
 def test_fewer_distinct_rows_than_clusters_give_no_warning(recwarn):

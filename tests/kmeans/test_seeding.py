@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manyview.kmeans.seeding import spread_rows
+from manyview.kmeans.passes import spread_rows
 
 
 def test_rows_are_picked_by_their_squared_distance():

@@ -12,12 +12,11 @@ from manyview.stages.anchors import (
     anchor_count,
     anchors_of_views,
     choose_anchors,
-    expanded_distances,
     features,
     make_kernels,
     spacing,
-    squared_distances,
 )
+from manyview.arrays.ops import expanded_distances, squared_distances
 from manyview.stages.sampling import draw
 from manyview.stages.scaling import Scaling, make_scaling
 from manyview.views.views import Views

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from manyview.stages.influence import agreement, measure_influence, neighbours, vote
+from manyview.stages.sampling import agreement, measure_influence, neighbours, vote
 from manyview.stages.scaling import Scaling
 from manyview.views.views import Block
 

@@ -5,9 +5,10 @@ import pytest
 
 from manyview.engine.contract import Result, open_engine
 from manyview.stages.anchors import features, make_kernels
-from manyview.stages.kernels import Features, block_features, fit_features, masked
+from manyview.stages.anchors import Features, block_features, fit_features
+from manyview.arrays.ops import masked
 from manyview.stages.ridge import centred_products, solve
-from manyview.stages.rounds import Start, start_step
+from manyview.stages.start import DirectionStart, direction_start_step
 from manyview.stages.sampling import SAMPLED, draw, draw_rows
 from manyview.stages.scaling import make_scaling, measure
 from manyview.views.views import Views
@@ -68,7 +69,7 @@ def test_features_made_again_equal_the_kept_ones(lam, started):
         assert (fitted.reduces[0] is not None) == (keep and lam == 20.0)
         if started:
             zeros = tuple(np.zeros((r.mean.size, 2)) for r in ridges)
-            engine.run(start_step, Start(fitted, zeros, (np.zeros(2),) * 2))
+            engine.run(start_step, DirectionStart(fitted, zeros, (np.zeros(2),) * 2))
 
         def gather(block, state, small):
             return Result(note=block_features(block, state, small, 1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manyview.stages import ridge
-from manyview.stages.ridge_weight import (
+from manyview.stages.ridge import (
     LEAST_EXPLAINED,
     SHARES,
     Target,

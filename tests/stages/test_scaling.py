@@ -15,7 +15,7 @@ from manyview.stages.scaling import (
     make_scaling,
     mark_gaps,
     measure,
-    seen,
+    hide_empty_rows,
     suggest,
 )
 from manyview.views.views import Block, Views
@@ -245,12 +245,12 @@ def test_rows_of_zeros_are_seen_as_missing(sparse):
     present = np.ones((30, 2), dtype=bool)
     present[5, 1] = False
     block = Block(40, (kept, x), present)
-    found = seen(block, (scaling, scaling._replace(gaps=False)))
+    found = hide_empty_rows(block, (scaling, scaling._replace(gaps=False)))
     gone = [2, 7, 11] if sparse else [2, 11]
     assert np.flatnonzero(~found.present[:, 0]).tolist() == gone
     # Row 5 has but this view: it stays, as what it is.
     assert found.present[5].tolist() == [True, False]
     assert np.array_equal(found.present[:, 1], present[:, 1])
     assert found.start == 40 and found.views is block.views
-    assert seen(block, (scaling._replace(gaps=False),) * 2) is block
+    assert hide_empty_rows(block, (scaling._replace(gaps=False),) * 2) is block
     assert present.sum() == 59

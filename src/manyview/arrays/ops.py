@@ -1,8 +1,8 @@
-"""The few gaps in the array API that the passes meet.
+"""The gaps in the array API that the passes meet, and the few sums all stages share.
 
-Everything else in the numerical files is array-API code on the namespace of
-its own arguments, so NumPy and torch share it. Sparse (scipy CSR) views only
-ever meet `matmul`, `row_norms` and `take_rows`.
+Everything else in the numerical files is array-API code on the namespace of its own
+arguments, so NumPy and torch share it. Sparse (scipy CSR) views meet only what
+says so here.
 """
 
 from __future__ import annotations
@@ -10,19 +10,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 
 Array = Any
 
+# Rows of a thousand features that stay in a core's cache.
 CACHE_ROWS = 128
-CHUNK_ROWS = 16384
+# Rows whose float32 sum keeps the digits that a small ridge weight asks for.
 TALL_ROWS = 4096
+# A product with a one-hot matrix beats colliding additions up to this many groups.
 MOST_HOT = 2048
+# So many minima one after the other beat a sort of the row (timed; on a device only
+# with many rows).
 FEW = 32
 FEW_ON_DEVICE = 10
 MANY_ROWS = 4096
+# Widths of products that BLAS libraries like are multiples of this.
+ALIGNED = 8
 
 
 def namespace(*arrays: Array) -> Any:
@@ -51,6 +56,12 @@ def like(array: Array, model: Array) -> Array:
     if is_numpy_array(model) or sp.issparse(model):
         return to_host(array)
     return namespace(model).asarray(to_host(array))
+
+
+def cast(small: Any, model: Array) -> Array:
+    """A small float64 array on the device and in the dtype of `model`."""
+    array = like(small, model)
+    return namespace(array).astype(array, model.dtype)
 
 
 def has_float64(array: Array) -> bool:
@@ -107,9 +118,35 @@ def exp_of(array: Array, factor: float, *, reuse: bool = False) -> Array:
     return out
 
 
-def matmul(a: Array, b: Array) -> Array:
-    """`a @ b` where `a` may be sparse; the result is dense."""
-    return a @ b
+def squared_distances(x: Array, points: Array) -> Array:
+    """Squared Euclidean distances (n_rows, n_points), never negative."""
+    return at_least_zero(expanded_distances(x, points))
+
+
+def expanded_distances(x: Array, points: Array) -> Array:
+    """|x|² + |a|² − 2 x·a: squared distances, below 0 by no more than rounding.
+
+    One product of longer rows, (x, |x|², 1) and (−2a, 1, |a|²): to add the lengths
+    afterwards would take as long as the product of narrow views.
+    """
+    if sp.issparse(x):
+        a = points.astype(x.dtype, copy=False)
+        d = x @ (-2.0 * a.T)
+        d += row_norms(x)[:, None]
+        d += row_norms(a)[None, :]
+        return d
+    a = cast(points, x)
+    left = _lengthened(x, row_norms(x), 1.0)
+    return left @ _lengthened(-2.0 * a, 1.0, row_norms(a)).T
+
+
+def _lengthened(rows: Array, one: Array | float, other: Array | float) -> Array:
+    """Rows with two more columns, and zeros up to a width that products like."""
+    n_rows, width = rows.shape
+    full = -(-(width + 2) // ALIGNED) * ALIGNED
+    long = namespace(rows).zeros((n_rows, full), dtype=rows.dtype, device=rows.device)
+    long[:, :width], long[:, width], long[:, width + 1] = rows, one, other
+    return long
 
 
 def row_norms(a: Array) -> Array:
@@ -242,100 +279,66 @@ def tall_sum(a: Array) -> Array:
     return wide_sum(parts, axis=0) + wide_sum(a[whole:], axis=0)
 
 
-def eigh(matrix: Array, n_largest: int | None = None) -> tuple[Array, Array]:
-    """Eigenvalues (ascending) and eigenvectors of a symmetric float64 matrix.
+def z_score(rows: Array, centre: bool = True) -> Array:
+    """Every row to mean 0 and sd 1 (k − 1); rows without variance become 0.
 
-    All of them, or the largest, which take a third of the time on the host.
+    Without `centre` only the length is set, to the same √(k − 1): the mean over
+    coordinates whose signs are arbitrary means nothing.
     """
-    size = matrix.shape[0]
-    first = 0 if n_largest is None else max(size - n_largest, 0)
-    if is_torch_array(matrix):
+    xp = namespace(rows)
+    mean = xp.mean(rows, axis=1, keepdims=True) if centre else None
+    away = rows if mean is None else rows - mean
+    square = row_norms(away) / max(rows.shape[1] - 1, 1)
+    length = xp.sqrt(square)
+    # Rounding of a constant row must not be blown up to variance 1.
+    size = length if mean is None else xp.sqrt(square + mean[:, 0] ** 2)
+    flat = length <= 8 * xp.finfo(rows.dtype).eps * size
+    one = xp.ones_like(length)
+    factor = xp.where(flat, 0.0 * one, one / xp.where(flat, one, length))
+    return away * factor[:, None]
+
+
+def masked(rows: Array, there: Array | None) -> Array:
+    """Rows without the view (where not all have it) contribute nothing."""
+    if there is None:
+        return rows
+    xp = namespace(rows)
+    return xp.where(like(there, rows)[:, None], rows, xp.zeros_like(rows))
+
+
+def hash_bits(x: Array, odd: Array) -> Array:
+    """Σ_j bits_j · odd_j modulo 2⁶⁴ of every row; of what CSR rows store.
+
+    Shifted bits are mixed in: a sign bit alone would vanish in even numbers.
+    """
+    values = (x.data if sp.issparse(x) else x) + 0.0  # −0 counts as 0
+    double = values.dtype.itemsize == 8
+    if is_torch_array(values):
         import torch
 
-        values, vectors = torch.linalg.eigh(matrix)
-        return values[first:], vectors[:, first:]
-    if size == 1:
-        return np.linalg.eigh(matrix)  # the drivers of old SciPy ask for room to work
-    some = {"subset_by_index": [first, size - 1]} if first else {"driver": "evd"}
-    values, vectors = scipy.linalg.eigh(matrix, **some)
-    return values, vectors
+        bits = values.view(torch.int64 if double else torch.int32).long()
+        return ((bits ^ _shift(bits, 31 if double else 15)) * like(odd, bits)).sum(1)
+    bits = values.view(np.int64 if double else np.int32).astype(np.int64)
+    bits ^= _shift(bits, 31 if double else 15)
+    if sp.issparse(x):
+        bits = sp.csr_array((bits, x.indices, x.indptr), shape=x.shape)
+    return np.asarray(bits @ odd)
 
 
-def inverse_by_cholesky(matrix: Array) -> Array | None:
-    """Inverse of a positive definite float64 matrix; None where it is not one."""
-    if is_torch_array(matrix):
-        import torch
-
-        lower, info = torch.linalg.cholesky_ex(matrix)
-        return None if int(info) else torch.cholesky_inverse(lower)
-    try:
-        lower = scipy.linalg.cholesky(matrix, lower=True)
-    except np.linalg.LinAlgError:
-        return None
-    inverse, info = scipy.linalg.lapack.dpotri(lower, lower=1)
-    return None if info else mirrored(inverse)
+def mix64(h: Array) -> Array:
+    """splitmix64's finaliser: every input bit reaches every output bit."""
+    h = (h ^ _shift(h, 30)) * _signed(0xBF58476D1CE4E5B9)
+    h = (h ^ _shift(h, 27)) * _signed(0x94D049BB133111EB)
+    return h ^ _shift(h, 31)
 
 
-def mirrored(lower: Array) -> Array:
-    """The symmetric matrix of a lower triangle; what stands above it means nothing."""
-    xp = namespace(lower)
-    number = like(np.arange(lower.shape[0]), lower)
-    return xp.where(number[:, None] >= number[None, :], lower, lower.T)
+def _shift(h: Array, bits: int) -> Array:
+    """Logical right shift of signed 64-bit integers."""
+    return (h >> bits) & ((1 << (64 - bits)) - 1)
 
 
-def plus_diagonal(matrix: Array, value: float) -> Array:
-    """matrix + value · I, as a new matrix."""
-    if is_torch_array(matrix):
-        out = matrix.clone()
-        out.diagonal().add_(value)
-        return out
-    out = matrix.copy()
-    np.fill_diagonal(out, out.diagonal() + value)
-    return out
-
-
-def weighted_rows(columns: Array, weights: Array, table: Array) -> Array:
-    """Σ_j weights_ij · table[columns_ij]: a sparse matrix times a thin table."""
-    if is_torch_array(weights):
-        from torch.nn.functional import embedding_bag
-
-        return embedding_bag(columns, table, per_sample_weights=weights, mode="sum")
-    return like(csr(columns, weights, table.shape[0]) @ to_host(table), weights)
-
-
-def csr(columns: Array, weights: Array, n_columns: int) -> Any:
-    """The sparse matrix with these columns and weights in every row."""
-    n_rows, k = columns.shape
-    indptr = np.arange(0, n_rows * k + 1, k)
-    parts = (to_host(weights).ravel(), to_host(columns).ravel(), indptr)
-    return sp.csr_array(parts, shape=(n_rows, n_columns))
-
-
-def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
-    """ZᵀZ, dense and in float64, of the sparse Z with these rows.
-
-    On a GPU by dense products of chunks. Weights cut to 11 binary digits pass
-    through TF32 unchanged, so only this product may use it.
-    """
-    if not is_on_gpu(weights):
-        # Sums in float32 would hang on the order of the rows.
-        z = csr(columns, wide(weights), n_columns)
-        return like((z.T @ z).toarray(), weights)
-    import torch
-
-    total = weights.new_zeros((n_columns, n_columns), dtype=torch.float64)
-    exact = torch.round(weights.to(torch.float32) * 1024) / 1024
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        for first in range(0, columns.shape[0], CHUNK_ROWS):
-            rows = slice(first, first + CHUNK_ROWS)
-            z = exact.new_zeros((columns[rows].shape[0], n_columns))
-            z.scatter_add_(1, columns[rows].to(torch.int64), exact[rows])
-            total += z.T @ z
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
-    return total
+def _signed(constant: int) -> int:
+    return constant - 2**64 if constant >= 2**63 else constant
 
 
 def unit_rows(x: Array) -> Array:

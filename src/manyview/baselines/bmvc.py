@@ -10,15 +10,9 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    check_count,
-    dense_views,
-    generator,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.rbf_features import (
     BLOCK_ROWS,
@@ -27,6 +21,7 @@ from manyview.baselines.parts.rbf_features import (
 )
 from manyview.errors import InputError
 from manyview.stages.ridge import block_gram, centred_gram
+from manyview.views.parsing import check_count, generator
 
 # More anchors than a row in six let the codes fit noise (measured on small data).
 ROWS_PER_ANCHOR = 6
@@ -156,7 +151,7 @@ class BMVC(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         self._check_settings()
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         first = self._first_views()
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
@@ -170,11 +165,11 @@ class BMVC(MultiViewClusterer):
         self.embedding_ = restored(now.B.astype(np.int8), order)
         self.centroids_ = now.C.astype(np.int8)
         self._Us = now.Us
-        return self._finish(restored(now.G, order))
+        return self._store_labels(restored(now.G, order))
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centroid (n_samples,) of the code of every row of `X`."""
-        Xs = dense_views(self._again(X), self._Us[0].dtype)
+        Xs = dense_views(self._views_to_predict(X), self._Us[0].dtype)
         parts = zip(Xs, self._maps, self._Us, strict=True)
         codes = [centred_features(x, m) @ U for x, m, U in parts]
         B = signs(_mix(codes, self.view_weights_**self.r), tie=-1)

@@ -10,21 +10,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from manyview.arrays.ops import csr, unit_rows
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    child_seed,
-    generator,
-)
+from manyview.arrays.linear import csr
+from manyview.arrays.ops import unit_rows
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import scaled
 from manyview.baselines.parts.transfer_cut import transfer_cut
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans
+from manyview.views.parsing import child_seed, generator
 
 # Iterations and starts of the k-means, the share of features a member looks at, and
 # the rows drawn per anchor: the authors' program.
@@ -118,7 +114,7 @@ class FastMICE(MultiViewClusterer):
             metric=("euclidean", "cosine"),
             scaling=(None, "standard", "sample", "unit"),
         )
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
         arrays = [scaled(x, self.scaling) for x in raw]
@@ -137,7 +133,7 @@ class FastMICE(MultiViewClusterer):
         self.n_iter_ = found.n_iter
         self.embedding_ = restored(embedding, order)
         self.member_labels_ = restored(np.stack(members, axis=1), order)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _member(self, arrays: list[FloatArray], rng: np.random.Generator) -> IntArray:
         """Labels of one base clustering."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.cluster import KMeans
 
-from manyview.base import FloatArray, MultiViewClusterer, child_seed, generator
+from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.anchor_match import fuse, match
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
@@ -16,7 +16,8 @@ from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
+from manyview.views.parsing import child_seed, generator
 
 # The stopping rule of stage 1 in the authors' program.
 MIN_ITER, MAX_ITER, TOLERANCE = 10, 50, 1e-6
@@ -120,7 +121,7 @@ class FMVACC(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         counts, numbers = ("anchors_per_cluster", "n_init"), ("beta", "feature_weight")
         check_parameters(self, counts=counts, numbers=numbers, flags=("exact",))
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(views))
         rng = generator(self.random_state)
         arrays, order = content_ordered(views, rng)
@@ -138,7 +139,7 @@ class FMVACC(MultiViewClusterer):
         embedding = singular_rows(fuse(graphs, self.matches_))
         labels = cluster_rows(embedding, self.n_clusters, self.n_init, rng)
         self.embedding_ = restored(embedding, order)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
 
 class AnchorFit(NamedTuple):

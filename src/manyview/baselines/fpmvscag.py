@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from manyview.base import FloatArray, MultiViewClusterer, generator
+from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
 from manyview.baselines.parts.factor_updates import (
@@ -18,6 +18,7 @@ from manyview.baselines.parts.factor_updates import (
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
+from manyview.views.parsing import generator
 
 
 @dataclass(eq=False, repr=False)
@@ -105,7 +106,7 @@ class FPMVSCAG(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         counts = ("max_iter", "n_init")
         check_parameters(self, counts=counts, numbers=("tol",), flags=("exact",))
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
         Xs = [z_feature(x) for x in raw]
@@ -118,7 +119,7 @@ class FPMVSCAG(MultiViewClusterer):
         self.view_weights_ = now.alpha
         self.objective_ = losses
         self.n_iter_ = len(losses)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _descend(self, Xs: list[FloatArray]) -> tuple[Factors, list[float]]:
         now = start(Xs, self.n_clusters)

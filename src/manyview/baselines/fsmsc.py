@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from manyview.base import FloatArray, MultiViewClusterer, generator
+from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
 from manyview.baselines.parts.factor_updates import anchor_step, misfit
@@ -15,6 +15,7 @@ from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import scaled
+from manyview.views.parsing import generator
 
 
 @dataclass(eq=False, repr=False)
@@ -123,7 +124,7 @@ class FSMSC(MultiViewClusterer):
             flags=("exact",),
             scaling=("sample", "standard", "unit", None),
         )
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
         Xs = [self._scale(x) for x in raw]
@@ -135,7 +136,7 @@ class FSMSC(MultiViewClusterer):
         self.embedding_ = restored(E, order)
         self.anchor_graph_ = restored(Z, order)
         self.n_iter_ = len(self.objective_)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _scale(self, X: FloatArray) -> FloatArray:
         signs_only = self.scaling == "sample" and X.shape[1] <= 2

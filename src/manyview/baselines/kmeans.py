@@ -11,24 +11,18 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
 from manyview.arrays.ops import namespace, to_host
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    check_count,
-    child_seed,
-    dense_views,
-    generator,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.engine.contract import NO_CHECKPOINT, Result, State, open_engine
 from manyview.errors import InputError
 from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
 from manyview.stages.sampling import draw
 from manyview.stages.scaling import Scaling, apply_scaling
+from manyview.views.parsing import check_count, child_seed, generator
 from manyview.views.views import Block, Views
 
 _MACQUEEN = (
@@ -101,7 +95,7 @@ class ConcatKMeans(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_count(self.n_init, "n_init")
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         saved = NO_CHECKPOINT
         if self.checkpoint is not None:
             saved = Checkpoint(self.checkpoint, self)
@@ -126,12 +120,12 @@ class ConcatKMeans(MultiViewClusterer):
         )
         self.cluster_centers_: FloatArray = found.centres.points.astype(self._dtype)
         self.inertia_, self.n_iter_ = found.inertia, found.n_iter
-        return self._finish(found.labels)
+        return self._store_labels(found.labels)
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centre (n_samples,) of every row of `X`."""
-        views = self._again(X)
-        found: IntArray = views.each(self._light()._labels_of, np.intp, None)
+        views = self._views_to_predict(X)
+        found: IntArray = views.each(self._without_rows()._labels_of, np.intp, None)
         return found
 
     def _labels_of(self, views: Views) -> IntArray:
@@ -213,7 +207,7 @@ class BestViewKMeans(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_count(self.n_init, "n_init")
         check_count(self.n_scored, "n_scored", least=2)
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
         seed = child_seed(rng)  # one for all views: a view's place must not matter
@@ -229,11 +223,11 @@ class BestViewKMeans(MultiViewClusterer):
         self._moments = feature_moments(Xs[self.best_view_])
         self.cluster_centers_: FloatArray = best.cluster_centers_
         self.n_iter_ = int(best.n_iter_)
-        return self._finish(restored(best.labels_, order))
+        return self._store_labels(restored(best.labels_, order))
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centre (n_samples,) of every row of `X` in the kept view."""
-        Xs = dense_views(self._again(X), self.cluster_centers_.dtype)
+        Xs = dense_views(self._views_to_predict(X), self.cluster_centers_.dtype)
         Z = z_feature(Xs[self.best_view_], self._moments)
         nearest = pairwise_distances_argmin(Z, self.cluster_centers_)
         return np.asarray(nearest, dtype=np.intp)

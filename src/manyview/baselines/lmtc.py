@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from manyview.arrays.ops import unit_rows
-from manyview.base import FloatArray, MultiViewClusterer, child_seed, generator
+from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.standardise import scaled
+from manyview.views.parsing import child_seed, generator
 
 # First step of the multipliers, doubled every round: the authors' program.
 FIRST_RHO = 1e-4
@@ -116,7 +117,7 @@ class LMTC(MultiViewClusterer):
             scaling=("unit", "standard", "sample", None),
             norm=("mean", "sum"),
         )
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         raw, order = content_ordered(views, rng)
         Xs = [scaled(x, self.scaling) for x in raw]
@@ -126,7 +127,7 @@ class LMTC(MultiViewClusterer):
         labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
         self.embedding_ = restored(E, order)
         self.n_iter_ = len(self.residuals_)
-        return self._finish(restored(labels, order))
+        return self._store_labels(restored(labels, order))
 
     def _embed(self, Xs: list[FloatArray], rng: np.random.Generator) -> FloatArray:
         now = start(Xs, self.n_clusters, child_seed(rng))

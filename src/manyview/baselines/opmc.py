@@ -9,18 +9,14 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    dense_views,
-    generator,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.factor_updates import inverse_weights
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.kmeans.passes import Centres, nearest
+from manyview.views.parsing import generator
 
 # Rows at once: their float64 copies and distances stay in cache.
 BLOCK_ROWS = 8192
@@ -104,7 +100,7 @@ class OPMC(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         counts, choices = ("n_init", "max_iter"), ("equal", "loss")
         check_parameters(self, counts=counts, numbers=("tol",), weights=choices)
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)
         self._moments = [feature_moments(x) for x in Xs]
@@ -116,11 +112,11 @@ class OPMC(MultiViewClusterer):
         self.view_weights_ = best.weights
         self.objective_ = best.losses
         self.n_iter_ = len(best.losses)
-        return self._finish(restored(best.labels, order))
+        return self._store_labels(restored(best.labels, order))
 
     def predict(self, X: Any) -> IntArray:
         """Nearest centre (n_samples,) of every row of `X`, views weighted as in fit."""
-        Xs = dense_views(self._again(X), self.cluster_centers_.dtype)
+        Xs = dense_views(self._views_to_predict(X), self.cluster_centers_.dtype)
         squared = np.repeat(self.view_weights_**2, self.n_features_per_view_)
         found = assign(self._side_by_side(Xs), self.cluster_centers_, squared)
         return found.labels.astype(np.intp)

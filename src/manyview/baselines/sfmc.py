@@ -8,24 +8,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    check_count,
-    check_number,
-    dense_views,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import (
     ComponentGraph,
     anchor_graph,
     component_graph,
     settle_components,
 )
+from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.memory_need import require_memory
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.errors import InputError
+from manyview.views.parsing import check_count, check_number
 from manyview.views.views import Views
 
 # The default number of anchors: one in so many rows, as reproduces CCV's published
@@ -129,7 +124,7 @@ class SFMC(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self, counts=("n_neighbors", "max_iter"), flags=("exact",))
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         n_anchors = self._anchor_count(len(views))
         require_memory(
             memory_need(views, n_anchors, self.n_neighbors),
@@ -149,7 +144,7 @@ class SFMC(MultiViewClusterer):
         self.objective_ = distance_to_fusion(graphs, weights, joint.P)
         self.n_components_ = int(joint.components.max()) + 1
         labels = settle_components(joint.P, joint.components, arrays, self.n_clusters_)
-        return self._finish(labels)
+        return self._store_labels(labels)
 
     def _anchor_count(self, n_samples: int) -> int:
         if self.n_anchors is None:

@@ -10,21 +10,15 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import index_sum, unit_rows
-from manyview.base import (
-    FloatArray,
-    IntArray,
-    MultiViewClusterer,
-    check_count,
-    child_seed,
-    dense_views,
-    generator,
-)
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
+from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.fold_admm import admm
 from manyview.baselines.parts.memory_need import require_memory
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.errors import InputError, InputTypeError
-from manyview.kmeans.quiet import quiet_fit
+from manyview.kmeans.passes import quiet_fit
+from manyview.views.parsing import check_count, child_seed, generator
 from manyview.views.views import Views
 
 
@@ -138,7 +132,7 @@ class SMERAMVC(MultiViewClusterer):
         """Cluster the rows of `X` as they stand; `y` is ignored."""
         counts = ("n_anchors", "rank", "max_iter", "n_init")
         check_parameters(self, counts=counts, numbers=("residual_weight",))
-        views = self._begin(X)
+        views = self._views_to_fit(X)
         self.fold_ = self._fold_of(len(views))
         require_memory(
             memory_need(views, self.fold_, self.n_anchors),
@@ -164,7 +158,7 @@ class SMERAMVC(MultiViewClusterer):
             random_state=child_seed(generator(self.random_state)),
         )
         labels = quiet_fit(search, self.embedding_).labels_
-        return self._finish(extend(labels, arrays, n_folded))
+        return self._store_labels(extend(labels, arrays, n_folded))
 
     def _fold_of(self, n_samples: int) -> tuple[int, int]:
         if self.fold is None:

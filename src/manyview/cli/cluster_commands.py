@@ -11,6 +11,7 @@ import numpy as np
 from typer import Argument, Option
 
 import manyview
+from manyview.base import views_of
 from manyview.cli import options, terminal
 from manyview.cli.estimator_options import (
     choose_smoothing,
@@ -21,7 +22,6 @@ from manyview.cli.estimator_options import (
 )
 from manyview.cli.label_files import match_rows, read_labels
 from manyview.cli.read_input import known_scores, read_views
-from manyview.engine.contract import views_elsewhere
 from manyview.errors import InputError
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, Run, check_target, writing
@@ -68,7 +68,7 @@ def fit(
         if scheduler is None:
             views = read_views(files, view, labels, fill)
         else:
-            views = views_elsewhere(files)
+            views = views_of(files)
         run = _fit(model, views, files, time.perf_counter() - start)
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)

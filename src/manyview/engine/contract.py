@@ -1,32 +1,79 @@
-"""Where blocks live and how a pass runs.
+"""Passes, the one way work is done on rows, and what an engine promises.
 
-A **pass** applies a pure function, a *step*, to every block of rows and sums
-its small results::
+A **pass** applies a pure function, a *step*, to every block of rows and sums its
+small results::
 
     result = step(block, state, small)          # anywhere a block lives
     total, notes = engine.run(step, small)      # sums and notes over all blocks
 
-`block` holds the rows of all views, `state` what a method keeps per row,
-`small` the matrices that every block needs. A step never writes into its
-arguments. State after a pass is a function of the block and the list of
-`small` values so far, so lost blocks, resumed fits and `predict` are replays.
-An engine decides only where blocks live; no method asks which one it has.
+`block` holds the rows of all views, `state` what a method keeps per row, `small`
+the matrices that every block needs. A step sees the fields that existed when its
+pass began; what it returns is visible when the pass has ended, whatever the engine.
+It never writes into what it is given: a field that takes the place of another is
+named in the result, and the engine frees the old one. `touches` declares which
+fields a step may read and write.
+
+Rows and views have an order of the engine's own (in memory that of their content,
+so that a shuffled table is the same computation). Row numbers in steps, `take` and
+notes are the engine's; `put` and `read` speak in the caller's order.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from manyview.arrays.ops import Array
+from manyview.arrays.ops import Array, to_host
 from manyview.errors import InputError, InputTypeError
+from manyview.views.parsing import check_count
 from manyview.views.views import Block, Views
 
 State = Mapping[str, Array]
+Totals = dict[str, Any]
+IntArray = np.ndarray[Any, Any]
+
+# Of one core, as measured on common hardware: float32 operations a second, bytes of
+# features given their exponential, bytes of fresh memory. Constants on purpose: the
+# same fit must decide the same every time.
+CORE_RATE = 8e10
+FEATURE_RATE = 1.2e9
+STORE_RATE = 5e8
+
+
+@dataclass
+class Sizes:
+    """Where the code takes another road; tests lower these to walk both.
+
+    Attributes
+    ----------
+    block_rows : int
+        Rows of a block on the host: features of 1,000 anchors fit the cache.
+    sampled_rows : int
+        Beyond this many rows Grams and graphs come from a sample of as many.
+    """
+
+    block_rows: int = 2048
+    sampled_rows: int = 65_536
+
+
+sizes = Sizes()
+
+
+@contextmanager
+def lowered(**changes: int) -> Iterator[None]:
+    """Other sizes for the time being; for tests and measurements."""
+    before = dict(vars(sizes))
+    vars(sizes).update(changes)
+    try:
+        yield
+    finally:
+        vars(sizes).update(before)
 
 
 @dataclass(frozen=True)
@@ -36,49 +83,60 @@ class Result:
     Attributes
     ----------
     state : mapping of arrays with one entry per row
-        Fields that are added to the block's state or replace it there.
+        Fields that are added to the block's state or replace those of their name.
     stats : mapping of arrays
         Small sums; added over blocks in float64, in block order.
     note : object
         A small record of this block alone.
+    replaces : mapping of str
+        New field → old field that it takes the place of.
     """
 
     state: Mapping[str, Array] = field(default_factory=dict)
     stats: Mapping[str, Array] = field(default_factory=dict)
     note: Any = None
+    replaces: Mapping[str, str] = field(default_factory=dict)
 
 
 Step = Callable[[Block, State, Any], Result]
-Totals = dict[str, Any]
+AnyStep = TypeVar("AnyStep", bound=Step)
+
+
+def touches(
+    *, reads: Iterable[str] = (), writes: Iterable[str] = ()
+) -> Callable[[AnyStep], AnyStep]:
+    """Declare the state fields of a step; "Phi" stands for Phi0, Phi1, … as well."""
+
+    def declare(step: AnyStep) -> AnyStep:
+        vars(step).update(reads=frozenset(reads), writes=frozenset(writes))
+        return step
+
+    return declare
 
 
 class Engine(Protocol):
-    """Blocks of rows and a way to run a step on each of them.
+    """Blocks of rows and a way to run a step on each of them."""
 
-    With `redoes` a step may run again on the same state, after a worker is lost,
-    and must leave that state as it was.
-    """
-
-    redoes: bool
     dtype: np.dtype[Any]
+    view_order: tuple[int, ...]
 
     @property
     def n_samples(self) -> int:
         """Number of rows of all blocks."""
 
     def run(
-        self, step: Step, small: Any = None, *, title: str = "", views: bool = True
+        self, step: Step, small: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Run one pass; with ``views=False`` the step gets rows without views."""
 
     def take(self, rows: Array) -> Block:
-        """The chosen rows, in the order asked for, on the host."""
+        """The chosen rows (engine's numbers), in the order asked for."""
 
     def put(self, name: str, values: Array) -> None:
-        """Give every block its rows of an array with one entry per row."""
+        """Give every block its rows of an array in the caller's row order."""
 
     def read(self, name: str) -> Array:
-        """A state field of all rows, in row order; lazy where the rows are far."""
+        """A state field in the caller's row order; lazy where the rows are far."""
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
@@ -86,94 +144,32 @@ class Engine(Protocol):
     def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
         """Keep this much per row for `uses` passes, or make it again in each?"""
 
+    def caller_rows(self, rows: IntArray) -> IntArray:
+        """The caller's numbers of rows given by the engine's."""
 
-def open_engine(
-    views: Views,
-    dtype: Any,
-    *,
-    engine: Any = "local",
-    device: str | None = None,
-    memory_limit: Any = None,
-    **options: Any,
-) -> Engine:
-    """The engine for these views: this process, a GPU or a Dask cluster."""
-    _check_place(device, options.get("block_rows"))
-    if not isinstance(engine, str) or engine != "local":
-        from manyview.engine.dask import DaskEngine, find_client
-
-        return DaskEngine(views, dtype, find_client(engine), **options)
-    if not isinstance(views, Views):
-        raise InputError(
-            "The views are Dask collections, but engine='local'. Give engine='dask' "
-            "or a client, or compute the views first."
-        )
-    from manyview.engine.device import DeviceEngine, find_device
-
-    found = find_device(device, views)
-    if found is not None:
-        return DeviceEngine(views, dtype, found, **options)
-    from manyview.engine.local import LocalEngine
-
-    return LocalEngine(views, dtype, memory_limit=memory_limit, **options)
+    def engine_rows(self, rows: IntArray) -> IntArray:
+        """The engine's numbers of rows given by the caller's."""
 
 
-def _check_place(device: Any, block_rows: Any) -> None:
-    from manyview.base import check_count
+class InCallersOrder:
+    """For engines that visit rows as they stand."""
 
-    if block_rows is not None:
-        check_count(block_rows, "block_rows")
-    named = device is None or isinstance(device, str)
-    if not named and type(device).__module__ != "torch":
-        raise InputTypeError(
-            f"device={device!r} is no name of a device. Give 'cpu', 'cuda', 'cuda:1', "
-            "'mps' or None."
-        )
+    def caller_rows(self, rows: IntArray) -> IntArray:
+        """Row numbers are the caller's."""
+        return np.asarray(rows)
 
-
-def is_elsewhere(X: Any) -> bool:
-    """Are these Dask collections or paths, rather than rows in memory?"""
-    items = X.values() if isinstance(X, Mapping) else X
-    many = list(items) if isinstance(items, (list, tuple, ValuesView)) else [X]
-    return any(is_lazy(item) for item in many) or _are_paths(many)
-
-
-def is_lazy(array: Any) -> bool:
-    """Is this a Dask array or DataFrame?"""
-    return hasattr(array, "__dask_graph__")
-
-
-def _are_paths(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(i, (str, os.PathLike)) for i in items)
-
-
-def views_elsewhere(X: Any) -> Any:
-    """Views that are read where they lie: by workers, or block by block from disk."""
-    items = [X] if isinstance(X, (str, os.PathLike)) else X
-    if isinstance(items, (list, tuple)) and _are_paths(list(items)):
-        from manyview.datasets.on_disk import open_on_disk
-
-        return open_on_disk(*items)
-    from manyview.engine.dask_views import DaskViews
-
-    return DaskViews(X)
+    engine_rows = caller_rows
 
 
 class NoCheckpoint:
-    """Keeps nothing: what a fit that no checkpoint follows writes to."""
-
-    def check_data(self, drawn: Any, engine: Engine) -> None:
-        """Refuse to go on with other data than those the checkpoint was made with."""
+    """Keeps nothing; what a fit without ``checkpoint=`` talks to."""
 
     def keep(self, name: str, value: Any) -> Any:
-        """The value kept under this name; the given one where there is none."""
+        """The value kept under this name: the given one."""
         return value
 
     def load(self, name: str) -> Any:
-        """The latest value of this name, or None."""
-        return None
-
-    def put_rows(self, name: str, engine: Engine) -> None:
-        """Give the engine's blocks the state fields of the latest value."""
+        """The latest value of this name: none."""
 
     def save(
         self,
@@ -184,7 +180,116 @@ class NoCheckpoint:
         engine: Engine | None = None,
         fields: Sequence[str] = (),
     ) -> None:
-        """Keep a value, and state fields of the engine's blocks with it."""
+        """Keep a value, and state fields of the engine with it."""
+
+    def check_data(self, drawn: Any, engine: Engine) -> None:
+        """Refuse other data than the kept values were made of."""
+
+    def put_rows(self, name: str, engine: Engine) -> None:
+        """Give the engine the state fields of the latest value."""
 
 
 NO_CHECKPOINT = NoCheckpoint()
+
+
+def cut(n_rows: int, block_rows: int) -> list[slice]:
+    """Slices of at most `block_rows` rows each."""
+    edges = [*range(0, n_rows, block_rows), n_rows]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def rows_alone(rows: slice, n_views: int) -> Block:
+    """A block for a pass that reads no views."""
+    n_rows = rows.stop - rows.start
+    return Block(rows.start, (), np.ones((n_rows, n_views), dtype=bool))
+
+
+def fold(totals: Totals, result: Result) -> None:
+    """Add a block's sums to the totals, in float64 and in place."""
+    for name, value in result.stats.items():
+        if sp.issparse(value):
+            value = value.toarray()
+        if name in totals:
+            totals[name] += to_host(value)
+        else:
+            host = to_host(value)
+            wide = np.float64 if host.dtype.kind == "f" else host.dtype
+            totals[name] = host.astype(wide, copy=True)
+
+
+def worth_keeping(bytes_per_row: float, remake_flops: float, uses: int) -> bool:
+    """Is it cheaper to keep features for `uses` passes than to make them in each?
+
+    Fresh memory costs about as much as a narrow view's features.
+    """
+    remake = remake_flops / CORE_RATE + bytes_per_row / FEATURE_RATE
+    return uses * remake > remake + bytes_per_row / STORE_RATE
+
+
+def open_engine(
+    views: Views,
+    dtype: Any,
+    *,
+    engine: Any = "local",
+    device: str | None = None,
+    memory_limit: Any = None,
+    view_order: Sequence[int] | None = None,
+) -> Engine:
+    """The engine for these views: this process, a GPU or a Dask cluster.
+
+    With `view_order`, of an earlier fit, the views are visited in that order.
+    """
+    _check_device(device)
+    if not isinstance(engine, str) or engine != "local":
+        return _open_dask(views, dtype, engine, device, memory_limit)
+    if not isinstance(views, Views):
+        raise InputError(
+            "The views are Dask collections, but engine='local'. Give engine='dask' "
+            "or a client, or compute the views first."
+        )
+    wants_torch = device is not None or any(hasattr(a, "cpu") for a in views.arrays)
+    if wants_torch:
+        from manyview.engine.device import DeviceEngine, find_device
+
+        found = find_device(device, views)
+        if found is not None:
+            return DeviceEngine(
+                views, dtype, found, memory_limit=memory_limit, view_order=view_order
+            )
+    from manyview.engine.local import LocalEngine
+
+    return LocalEngine(views, dtype, memory_limit=memory_limit, view_order=view_order)
+
+
+def _open_dask(
+    views: Any, dtype: Any, engine: Any, device: str | None, memory_limit: Any
+) -> Engine:
+    """Passes on the workers of a cluster; what cannot be had there is refused."""
+    from manyview.engine.dask import DaskEngine, find_client
+
+    client = find_client(engine)
+    for name, value in (("device", device), ("memory_limit", memory_limit)):
+        if value is not None:
+            raise InputError(
+                f"engine='dask' does not take {name}={value!r}: workers compute on "
+                "their own processors, within the memory limit they were started "
+                f"with. Leave {name} out, or use engine='local'."
+            )
+    return DaskEngine(views, dtype, client)
+
+
+def _check_device(device: Any) -> None:
+    named = device is None or isinstance(device, str)
+    if not named and type(device).__module__ != "torch":
+        raise InputTypeError(
+            f"device={device!r} is no name of a device. Give 'cpu', 'cuda', 'cuda:1', "
+            "'mps' or None."
+        )
+
+
+def check_block_rows(block_rows: int | None) -> int:
+    """Rows per block: as asked for, or the usual number."""
+    if block_rows is None:
+        return sizes.block_rows
+    check_count(block_rows, "block_rows")
+    return block_rows

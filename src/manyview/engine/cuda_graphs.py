@@ -2,7 +2,7 @@
 
 `recorded` plays back the launches of a step that is repeated many times;
 `side_by_side` gives independent items streams of their own. Everywhere else both
-are plain calls.
+
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from manyview.arrays.ops import Array, is_on_gpu
+from manyview.arrays.ops import Array
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -19,13 +19,13 @@ Made = TypeVar("Made")
 Step = Callable[..., tuple[Array, ...]]
 
 
-def recorded(step: Step, model: Array) -> Step:
-    """The step; on the GPU of `model` its launches are recorded and played back.
+def recorded(step: Step, device: Any) -> Step:
+    """The step, its launches on the GPU recorded and played back.
 
     The step takes and returns arrays whose shapes never change, and must not ask
     the device for an answer. What a call returns is overwritten by the next.
     """
-    return _Recorded(step, model.device) if is_on_gpu(model) else step
+    return _Recorded(step, device)
 
 
 class _Recorded:
@@ -72,17 +72,15 @@ class _Recorded:
 
 
 def side_by_side(
-    function: Callable[[Item], Made], items: Sequence[Item], model: Array
+    function: Callable[[Item], Made], items: Sequence[Item], device: Any
 ) -> list[Made]:
-    """`function` of every item; on the GPU of `model` all at the same time."""
-    if not is_on_gpu(model) or len(items) < 2:
-        return [function(item) for item in items]
+    """`function` of every item, all at the same time on the GPU."""
     import torch
 
-    work = torch.cuda.current_stream(model.device)
+    work = torch.cuda.current_stream(device)
 
     def alone(item: Item) -> Made:
-        stream = torch.cuda.Stream(model.device)
+        stream = torch.cuda.Stream(device)
         stream.wait_stream(work)
         with torch.cuda.stream(stream):
             made = function(item)

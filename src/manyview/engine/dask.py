@@ -23,10 +23,14 @@ import scipy.sparse as sp
 
 from manyview.arrays.ops import Array, to_host
 from manyview.engine import partition as worker
-from manyview.engine.contract import Step, Totals
+from manyview.engine.contract import (
+    InCallersOrder,
+    Step,
+    Totals,
+    check_block_rows,
+    worth_keeping,
+)
 from manyview.engine.dask_views import PARTITION_ROWS, DaskViews
-from manyview.engine.local import BLOCK_ROWS
-from manyview.engine.plan import worth_keeping
 from manyview.errors import DependencyError, DeviceError, InputTypeError, ManyviewError
 from manyview.running import progress
 from manyview.views.disk_views import DiskViews
@@ -46,8 +50,10 @@ except ImportError as missing:
         "pip install 'manyview[dask]'."
     ) from missing
 
+# Sums that one worker, or the driver, adds up at a time.
 FAN_IN = 8
 MOST_PARTITIONS = 4096  # of rows on disk: every one is three tasks in every pass
+# How long to wait for a scheduler's answer.
 PATIENCE = "10s"
 HELD_SHARE = 0.3  # of the workers' memory: for rows, and again for features
 LOST = (CommClosedError, FutureCancelledError, TimeoutError)
@@ -85,7 +91,7 @@ def connect(address: str) -> Iterator[Client]:
         yield client
 
 
-class DaskEngine:
+class DaskEngine(InCallersOrder):
     """Passes over views that lie on the workers of a Dask cluster.
 
     Parameters
@@ -96,8 +102,6 @@ class DaskEngine:
     block_rows : int, optional
         Rows per block within a partition.
     """
-
-    redoes = True
 
     def __init__(
         self,
@@ -113,7 +117,8 @@ class DaskEngine:
         sizes = self._partition_sizes()
         starts = np.cumsum([0, *sizes])
         self.dtype = np.dtype(dtype)
-        rows, kind = block_rows or BLOCK_ROWS, self.dtype.str
+        self.view_order = tuple(range(views.n_views))
+        rows, kind = check_block_rows(block_rows), self.dtype.str
         self._spans = [
             worker.Span(int(a), int(a) + n, rows, views.n_views, kind)
             for a, n in zip(starts[:-1], sizes, strict=True)
@@ -133,11 +138,10 @@ class DaskEngine:
             self._sources = self._place_rows()
 
     def run(
-        self, step: Step, small: Any = None, *, title: str = "", views: bool = True
+        self, step: Step, small: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Apply the step on the workers; sums in a fixed order, notes as a list."""
-        name = title or step.__name__
-        with self._faults(), progress.task(name, len(self._groups)) as advance:
+        with self._faults(), progress.task(title, len(self._groups)) as advance:
             self._find_homes()
             self._number += 1
             rest, names, inner = self._send(small)
@@ -150,7 +154,7 @@ class DaskEngine:
                 sums.append(total)
             parts = self._gather(self._reduce(sums), advance)
             summary = worker.merge(parts)
-            self._keep(summary.fields, states)
+            self._keep(summary.fields, states, summary.replaced)
         return summary.totals, summary.notes
 
     def _submit_group(
@@ -167,14 +171,14 @@ class DaskEngine:
         graph: dict[str, Any] = {}
         total = None
         for i in group:
-            done = self._key(step.__name__, i)
+            done = self._key("pass", i)
             graph[done] = (
                 worker.run_partition,
                 step,
                 self._spans[i],
                 self._sources[i] if views else None,
                 sent,
-                worker.Parcel(owners),
+                worker.Sealed(owners),
                 [self._kept[at][i] for at in live],
                 total,
             )
@@ -199,7 +203,7 @@ class DaskEngine:
             )
         return list(found)
 
-    def _send(self, small: Any) -> tuple[Future, worker.Parcel, list[Any]]:
+    def _send(self, small: Any) -> tuple[Future, worker.Sealed, list[Any]]:
         """A small value as a task; the named tuples inside it are left to travel once.
 
         Returns the rest, the names of those parts, and the parts.
@@ -207,7 +211,7 @@ class DaskEngine:
         inner = [f for f in getattr(small, "_fields", ()) if _is_record(small, f)]
         parts = [getattr(small, f) for f in inner]
         rest = small._replace(**dict.fromkeys(inner)) if inner else small
-        return self._send_value(rest, "small"), worker.Parcel(inner), parts
+        return self._send_value(rest, "small"), worker.Sealed(inner), parts
 
     def _send_once(self, part: Any, home: str) -> Future:
         """A part at its home, under a key of its own: Dask drops second copies."""
@@ -218,12 +222,12 @@ class DaskEngine:
         _, sent, copies = self._sent[id(part)]
         if home not in copies:
             key = self._key(f"copy{len(copies)}", len(self._sent))
-            copies[home] = self._submit({key: (worker.same, sent)}, [key], home)[0]
+            copies[home] = self._submit({key: (worker.copy_of, sent)}, [key], home)[0]
         return copies[home]
 
     def _send_value(self, value: Any, what: str) -> Future:
         key = self._key(what, 0)
-        graph = {key: (worker.unpack, worker.Parcel(value))}
+        graph = {key: (worker.unpack, worker.Sealed(value))}
         return self._submit(graph, [key], self._homes[0])[0]
 
     def _reduce(self, sums: list[Future]) -> list[Future]:
@@ -255,12 +259,19 @@ class DaskEngine:
             advance()
         return parts
 
-    def _keep(self, fields: Sequence[str], states: list[Future]) -> None:
+    def _keep(
+        self,
+        fields: Sequence[str],
+        states: list[Future],
+        replaced: Sequence[str] = (),
+    ) -> None:
         """Hold the state a pass has made; let go of what it has replaced.
 
         A state that is let go is freed on its worker, but Dask keeps its task as
         long as a later state depends on it, and runs it again if that one is lost.
         """
+        for name in replaced:
+            self._owners.pop(name, None)
         if fields:
             self._kept[self._number] = states
             self._owners.update(dict.fromkeys(fields, self._number))
@@ -276,9 +287,9 @@ class DaskEngine:
             for i, span in enumerate(self._spans):
                 mine = np.flatnonzero((ids >= span.start) & (ids < span.stop))
                 if mine.size:
-                    parcel = worker.Parcel(ids[mine] - span.start)
+                    sealed = worker.Sealed(ids[mine] - span.start)
                     key = self._key("take", i)
-                    task = (worker.take_rows, self._sources[i], parcel, span)
+                    task = (worker.take_rows, self._sources[i], sealed, span)
                     futures += self._submit({key: task}, [key], self._home(i))
                     order.append(mine)
             blocks = self.client.gather(futures)
@@ -295,11 +306,11 @@ class DaskEngine:
         with self._faults():
             states = []
             for i, span in enumerate(self._spans):
-                parcel = worker.Parcel(
+                sealed = worker.Sealed(
                     (name, np.asarray(values[span.start : span.stop]))
                 )
                 key = self._key("put", i)
-                task = (worker.split_rows, parcel, span)
+                task = (worker.split_rows, sealed, span)
                 states += self._submit({key: task}, [key], self._home(i))
         self._keep([name], states)
 
@@ -311,11 +322,11 @@ class DaskEngine:
         states = self._kept[self._owners[name]]
         with self._faults():
             shape, dtype = self.client.submit(
-                worker.field_shape, states[0], worker.Parcel(name), pure=False
+                worker.field_shape, states[0], worker.Sealed(name), pure=False
             ).result()
         parts = [
             da.from_delayed(
-                delayed(worker.field_rows)(state, worker.Parcel(name)),
+                delayed(worker.field_rows)(state, worker.Sealed(name)),
                 (len(span), *shape),
                 np.dtype(dtype),
             )
@@ -354,16 +365,16 @@ class DaskEngine:
             return self._place_chunks(self.views)
         on_disk = isinstance(self.views, DiskViews)
         if on_disk and not self._fits(_row_bytes(self.views)):
-            return [worker.Shelf(self.views, s.start, s.stop) for s in self._spans]
+            return [worker.RowsOnDisk(self.views, s.start, s.stop) for s in self._spans]
         sources = []
         for i, span in enumerate(self._spans):
             key = self._key("rows", i)
             if on_disk:
-                shelf = worker.Shelf(self.views, span.start, span.stop)
-                task: Any = (worker.load_shelf, shelf)
+                lying = worker.RowsOnDisk(self.views, span.start, span.stop)
+                task: Any = (worker.load_rows, lying)
             else:
                 rows = self.views[span.start : span.stop]
-                task = (worker.unpack, worker.Parcel(rows))
+                task = (worker.unpack, worker.Sealed(rows))
             sources += self._submit({key: task}, [key], self._home(i))
         return sources
 
@@ -371,10 +382,10 @@ class DaskEngine:
         """Every partition's chunks brought to its home, once."""
         chunks = [a.to_delayed().ravel() for a in views.aligned]
         sources = []
-        names = worker.Parcel(views.names)
+        names = worker.Sealed(views.names)
         for i, parts in enumerate(zip(*chunks, strict=True)):
             with dask.annotate(workers=[self._home(i)], allow_other_workers=True):
-                sources.append(delayed(worker.join_parcel)(names, *parts))
+                sources.append(delayed(worker.join_sealed)(names, *parts))
         return list(self.client.compute(sources))
 
     def _fits(self, bytes_per_row: float) -> bool:

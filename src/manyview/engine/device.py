@@ -7,27 +7,40 @@ on its way while the current one is worked on. State and sums stay on the device
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, to_host, wide
-from manyview.engine.contract import Result, Step, Totals
-from manyview.errors import DependencyError, DeviceError
+from manyview.arrays.ops import Array, mix64, to_host, wide
+from manyview.engine.contract import (
+    Result,
+    Step,
+    Totals,
+    check_block_rows,
+    cut,
+    rows_alone,
+)
+from manyview.engine.local import hash_block, odd_numbers
+from manyview.engine.scratch import parse_memory
+from manyview.errors import DependencyError, DeviceError, InputError
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
+# Rows per block: a GPU is busy from a few thousand on, and a million already fill it.
 MOST_BLOCK_ROWS = 1_048_576
 LEAST_BLOCK_ROWS = 4096
 HOST_BLOCK_ROWS = 8192
+# Of the free memory: for a block's temporaries, for resident rows, for the state
+# beside them.
 WORK_SHARE = 0.2
 DATA_SHARE = 0.4
 STATE_SHARE = 0.85
+# Rows hashed at a time: 64-bit copies of their entries come and go.
+HASHED_ROWS = 16384
 
 
 def find_device(wanted: str | None, views: Views) -> Any:
@@ -92,6 +105,9 @@ def free_memory(device: Any) -> int | None:
 class DeviceEngine:
     """Passes over views on a torch device, one block after the other.
 
+    Rows that fit stay there in the order of their content; streamed ones come as
+    they stand.
+
     Parameters
     ----------
     views : Views
@@ -99,53 +115,107 @@ class DeviceEngine:
     device : torch.device
     block_rows : int, optional
         Rows per block; default what the device's memory allows.
+    memory_limit : str, int or None
+        How much of the device's memory to use.
+    view_order : sequence of int, optional
+        Order to visit the views in; default that of their content, if resident.
     """
 
-    redoes = False
-
     def __init__(
-        self, views: Views, dtype: Any, device: Any, *, block_rows: int | None = None
+        self,
+        views: Views,
+        dtype: Any,
+        device: Any,
+        *,
+        block_rows: int | None = None,
+        memory_limit: Any = None,
+        view_order: Sequence[int] | None = None,
     ) -> None:
-        import torch
+        self.device, self.dtype = device, np.dtype(dtype)
+        self._check(device, memory_limit)
+        self._limit = None if memory_limit is None else parse_memory(memory_limit)
+        self._as_numpy = not any(is_torch_array(a) for a in views.arrays)
+        self.views = views
+        self._resident = self._fits()
+        rows = check_block_rows(block_rows) if block_rows else self._choose_rows()
+        self._slices = cut(len(views), rows)
+        self._state: list[dict[str, Array]] = [{} for _ in self._slices]
+        self._smalls: dict[int, tuple[Any, Any]] = {}
+        self._order: Any = None
+        self._blocks: list[Block] = []
+        self.view_order = tuple(
+            range(views.n_views) if view_order is None else view_order
+        )
+        if self._resident:
+            self._load(view_order is None)
+        else:
+            self.views = views.in_order(self.view_order)
 
-        self.views, self.device = views, device
-        self.dtype = np.dtype(dtype)
-        self._type = torch.float64 if self.dtype == np.float64 else torch.float32
+    def _check(self, device: Any, memory_limit: Any) -> None:
         if device.type == "mps" and self.dtype == np.float64:
             raise DeviceError(
                 "device='mps' has no float64, which this data asks for. Set "
                 "dtype='float32', or use device='cpu'."
             )
-        self._as_numpy = not any(is_torch_array(a) for a in views.arrays)
-        self._resident = self._fits()
-        rows = block_rows or self._choose_rows()
-        edges = [*range(0, len(views), rows), len(views)]
-        self._slices = [slice(a, b) for a, b in pairwise(edges)]
-        self._state: list[dict[str, Array]] = [{} for _ in self._slices]
-        self._blocks: list[Block | None] = [None for _ in self._slices]
-        self._smalls: dict[int, tuple[Any, Any]] = {}
+        if memory_limit is not None and device.type != "cuda":
+            raise InputError(
+                f"memory_limit={memory_limit!r} holds for NumPy arrays and for CUDA "
+                f"GPUs, not for tensors on device='{device}'. Leave it out, or give "
+                "arrays."
+            )
+
+    def _load(self, by_content: bool) -> None:
+        """All rows on the device, rows and views in the order of their content."""
+        import torch
+
+        loaded = [self._upload(self.views.block(r, self.dtype)) for r in self._slices]
+        odd = [odd_numbers(n) for n in self.views.n_features]
+        hashes = torch.cat([hash_block(part, odd) for part in _pieces(loaded)])
+        self._order = torch.argsort(mix64(hashes.sum(dim=1)), stable=True)
+        if by_content:
+            of_views = torch.argsort(mix64(hashes).sum(dim=0), stable=True)
+            self.view_order = tuple(of_views.tolist())
+        present = np.concatenate([block.present for block in loaded])
+        if not present.all():
+            present = present[to_host(self._order)]
+        views = [[block.views[v] for block in loaded] for v in self.view_order]
+        del loaded
+        ordered = []
+        for v, parts in enumerate(views):
+            ordered.append(torch.cat(parts)[self._order])
+            views[v] = []
+        self._blocks = [
+            Block(r.start, tuple(x[r] for x in ordered), present[r][:, self.view_order])
+            for r in self._slices
+        ]
+        self.views = self.views.in_order(self.view_order)
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.views)
 
+    def _free(self) -> int | None:
+        """Bytes this fit may still take; None where nobody tells."""
+        free = free_memory(self.device)
+        return free if free is None or self._limit is None else min(free, self._limit)
+
     def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
         """Keep this much per row for `uses` passes, or make it again in each?"""
-        free = free_memory(self.device)
+        free = self._free()
         return free is None or bytes_per_row * self.n_samples <= STATE_SHARE * free
 
     def _fits(self) -> bool:
-        free = free_memory(self.device)
+        free = self._free()
         need = sum(self.views.n_features) * self.dtype.itemsize * len(self.views)
         return free is None or need <= DATA_SHARE * free
 
     def _choose_rows(self) -> int:
         """Rows whose features, distances and float64 copies fit beside the rest."""
-        free = free_memory(self.device)
+        free = self._free()
         if free is None:
             return HOST_BLOCK_ROWS
-        widest = max(max(self.views.n_features), 1024)
+        widest = max(*self.views.n_features, 1024)
         rows = int(WORK_SHARE * free / (widest * (4 * 8 + 2 * self.dtype.itemsize)))
         if rows < LEAST_BLOCK_ROWS:
             need = LEAST_BLOCK_ROWS * widest * 40 / WORK_SHARE / 2**30
@@ -157,21 +227,25 @@ class DeviceEngine:
         return min(rows, MOST_BLOCK_ROWS)
 
     def run(
-        self, step: Step, small: Any = None, *, title: str = "", views: bool = True
+        self, step: Step, small: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Apply the step to every block; sums in block order, notes as a list."""
         totals: Totals = {}
         notes: list[Any] = []
-        near = self._near(small)
+        small = self._on_device(small)
         blocks = self._view_blocks() if views else self._plain_blocks()
-        name = title or step.__name__
-        with progress.task(name, len(self._slices)) as advance, self._told(name):
-            for number, block in enumerate(blocks):
-                result = step(block, self._state[number], near)
-                self._state[number].update(result.state)
+        fresh: list[dict[str, Array]] = []
+        with progress.task(title, len(self._slices)) as advance, self._told(title):
+            for state, block in zip(self._state, blocks, strict=True):
+                result = step(block, dict(state), small)
+                for name in (*result.state, *result.replaces.values()):
+                    state.pop(name, None)
+                fresh.append(dict(result.state))
                 _fold(totals, result)
                 notes.append(result.note)
                 advance()
+        for state, made in zip(self._state, fresh, strict=True):
+            state.update(made)
         return totals, notes
 
     @contextmanager
@@ -186,13 +260,13 @@ class DeviceEngine:
             raise DeviceError(
                 f"The memory of device='{self.device}' ran out in the pass '{title}': "
                 f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB are free. Give a "
-                "smaller block_rows or n_anchors, or use device='cpu'."
+                "memory_limit or fewer anchors, or use device='cpu'."
             ) from error
 
-    def _near(self, small: Any) -> Any:
+    def _on_device(self, small: Any) -> Any:
         """A pass's small value with its float arrays on the device, sent once."""
         if isinstance(small, tuple):
-            parts = [self._near(part) for part in small]
+            parts = [self._on_device(part) for part in small]
             make = getattr(small, "_make", tuple)
             return make(parts)
         if not (isinstance(small, np.ndarray) and small.dtype.kind == "f"):
@@ -215,19 +289,10 @@ class DeviceEngine:
 
     def _plain_blocks(self) -> Iterator[Block]:
         for rows in self._slices:
-            shape = (rows.stop - rows.start, self.views.n_views)
-            yield Block(rows.start, (), np.ones(shape, dtype=bool))
+            yield rows_alone(rows, self.views.n_views)
 
     def _view_blocks(self) -> Iterator[Block]:
-        if self._resident:
-            for number, rows in enumerate(self._slices):
-                block = self._blocks[number]
-                if block is None:
-                    block = self._upload(self.views.block(rows, self.dtype))
-                    self._blocks[number] = block
-                yield block
-        else:
-            yield from self._stream()
+        return iter(self._blocks) if self._resident else self._stream()
 
     def _upload(self, block: Block) -> Block:
         views = tuple(self._send(_dense(x)) for x in block.views)
@@ -259,29 +324,59 @@ class DeviceEngine:
 
     def take(self, rows: Array) -> Block:
         """The chosen rows, in the order asked for."""
-        return self._upload(self.views.block(np.asarray(rows), self.dtype))
+        return self._upload(self.views.block(self.caller_rows(rows), self.dtype))
 
     def put(self, name: str, values: Array) -> None:
-        """Split an array with one entry per row over the blocks."""
+        """Split an array in the caller's row order over the blocks."""
+        numbers = is_torch_array(values) or values.dtype.kind == "f"
+        if numbers and self._order is not None:
+            values = self._send(values)[self._order]
+        elif self._order is not None:
+            values = values[to_host(self._order)]
         for rows, state in zip(self._slices, self._state, strict=True):
-            part = values[rows]
-            whole = is_torch_array(part) or part.dtype.kind == "f"
-            state[name] = self._send(part) if whole else part
+            state[name] = self._send(values[rows]) if numbers else values[rows]
 
     def read(self, name: str) -> Array:
-        """A state field of all rows, in row order: as tensors if these came in."""
+        """A state field in the caller's row order: as tensors if these came in."""
         import torch
 
         parts = [state[name] for state in self._state]
         if not is_torch_array(parts[0]):
-            return np.concatenate(parts)
+            found = np.concatenate(parts)
+            if self._order is not None:
+                found[to_host(self._order)] = found.copy()
+            return found
         whole = torch.cat(parts) if len(parts) > 1 else parts[0]
+        if self._order is not None:
+            whole = torch.empty_like(whole).index_copy_(0, self._order, whole)
         return to_host(whole) if self._as_numpy else whole
+
+    def caller_rows(self, rows: Any) -> Any:
+        """The caller's numbers of rows given by the engine's."""
+        if self._order is None:
+            return np.asarray(rows)
+        return to_host(self._order[self._send(np.asarray(rows))])
+
+    def engine_rows(self, rows: Any) -> Any:
+        """The engine's numbers of rows given by the caller's."""
+        if self._order is None:
+            return np.asarray(rows)
+        place = self._order.argsort()
+        return to_host(place[self._send(np.asarray(rows))])
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
         for state in self._state:
             state.pop(name, None)
+
+
+def _pieces(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Blocks cut smaller, for what makes wide copies of their entries."""
+    for block in blocks:
+        for rows in cut(len(block), HASHED_ROWS):
+            yield Block(
+                rows.start, tuple(x[rows] for x in block.views), block.present[rows]
+            )
 
 
 def _dense(x: Any) -> Any:

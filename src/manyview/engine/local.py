@@ -1,34 +1,50 @@
 """Blocks in this process: rows in memory or on disk, steps in threads.
 
-Blocks run side by side, each with single-threaded linear algebra, and their
-sums are folded in block order: the result does not depend on the number of
-threads, and element-wise work is spread over the cores as well as products.
+Blocks run side by side, each with single-threaded linear algebra, and their sums
+are folded in block order: the result does not depend on the number of threads, and
+element-wise work is spread over the cores as well as products. Rows in memory are
+visited in the order of their content, and views in the order of theirs.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController
 
-from manyview.arrays.ops import Array, to_host
-from manyview.engine.contract import Result, Step, Totals
-from manyview.engine.plan import CORE_RATE, Budget, Need, parse_memory
-from manyview.engine.scratch import Store, unmapped
+from manyview.arrays.ops import Array, hash_bits, like, mix64, namespace
+from manyview.engine.contract import (
+    CORE_RATE,
+    Result,
+    State,
+    Step,
+    Totals,
+    check_block_rows,
+    cut,
+    fold,
+    rows_alone,
+    worth_keeping,
+)
+from manyview.engine.resources import n_cores, physical_memory
+from manyview.engine.scratch import Budget, Scratch, parse_memory, unmapped, work_bytes
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
-BLOCK_ROWS = 2048
+IntArray = np.ndarray[Any, Any]
+
+# Of the machine's memory, for features where no limit is given: the rest is the
+# user's, and the data's.
+MOST_SHARE = 0.5
+CORES = n_cores()
+# Any numbers do; fixed, since the same rows must always get the same order.
+HASH_SEED = 20240617
 
 
 class LocalEngine:
@@ -42,9 +58,9 @@ class LocalEngine:
         Rows per block. Results agree for any value up to rounding.
     memory_limit : str, int or None
         What the process may hold; state beyond it goes to scratch files.
+    view_order : sequence of int, optional
+        Order to visit the views in; default that of their content, in memory.
     """
-
-    redoes = False
 
     def __init__(
         self,
@@ -53,16 +69,22 @@ class LocalEngine:
         *,
         block_rows: int | None = None,
         memory_limit: Any = None,
+        view_order: Sequence[int] | None = None,
     ) -> None:
-        limit = parse_memory(memory_limit)
-        self.views = views if limit is None else unmapped(views)
+        limit = None if memory_limit is None else parse_memory(memory_limit)
+        rows = check_block_rows(block_rows)
         self.dtype = np.dtype(dtype)
-        rows = block_rows or BLOCK_ROWS
-        edges = [*range(0, len(views), rows), len(views)]
-        self._slices = [slice(a, b) for a, b in pairwise(edges)]
-        work = work_bytes(min(rows, len(views)), views.n_features, self.dtype.itemsize)
-        self._budget = Budget(limit, len(views), work)
-        self._store = Store(self._slices, self._budget)
+        self._order, found = content_order(views, self.dtype, rows)
+        self.view_order = tuple(found if view_order is None else view_order)
+        ordered = views.in_order(self.view_order)
+        self.views = ordered if limit is None else unmapped(ordered)
+        self._slices = cut(len(views), rows)
+        budget = None
+        if limit is not None:
+            work = work_bytes(min(rows, len(views)), views.n_features, self.dtype)
+            budget = Budget(limit, len(views), work)
+        self._budget = budget
+        self._state = RowState(self._slices, budget)
 
     @property
     def n_samples(self) -> int:
@@ -70,27 +92,29 @@ class LocalEngine:
         return len(self.views)
 
     def run(
-        self, step: Step, small: Any = None, *, title: str = "", views: bool = True
+        self, step: Step, small: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Apply the step to every block; sums in block order, notes as a list."""
         totals: Totals = {}
         notes: list[Any] = []
-        with progress.task(title or step.__name__, len(self._slices)) as advance:
+        self._state.begin_pass()
+        with progress.task(title, len(self._slices)) as advance:
             for result in self._results(step, small, views):
                 fold(totals, result)
                 notes.append(result.note)
                 advance()
+        self._state.end_pass()
         return totals, notes
 
     def _results(self, step: Step, small: Any, views: bool) -> Iterator[Result]:
         def one(number: int) -> Result:
             block = self._block(number, views)
-            result = step(block, self._store.block(number), small)
-            self._store.update(number, result.state)
+            result = step(block, self._state.of_block(number), small)
+            self._state.accept(number, result)
             return Result(stats=result.stats, note=result.note)
 
         numbers = range(len(self._slices))
-        workers = min(n_threads(), len(self._slices))
+        workers = min(CORES, len(self._slices))
         if workers == 1:
             yield from map(one, numbers)
             return
@@ -109,60 +133,212 @@ class LocalEngine:
 
     def _block(self, number: int, views: bool) -> Block:
         rows = self._slices[number]
-        if views:
+        if not views:
+            return rows_alone(rows, self.views.n_views)
+        if self._order is None:
             return self.views.block(rows, self.dtype)
-        n_rows = rows.stop - rows.start
-        return Block(rows.start, (), np.ones((n_rows, self.views.n_views), dtype=bool))
+        return self.views.block(self._order[rows], self.dtype, start=rows.start)
 
     def take(self, rows: Array) -> Block:
         """The chosen rows, in the order asked for."""
-        return self.views.block(np.asarray(rows), self.dtype)
+        return self.views.block(self.caller_rows(rows), self.dtype)
 
     def put(self, name: str, values: Array) -> None:
-        """Split an array with one entry per row over the blocks."""
-        self._store.put(name, values)
+        """Split an array in the caller's row order over the blocks."""
+        self._state.begin_pass()
+        for number, rows in enumerate(self._slices):
+            own = rows if self._order is None else self._order[rows]
+            self._state.accept(number, Result(state={name: values[own]}))
+        self._state.end_pass()
 
     def read(self, name: str) -> Array:
-        """A state field of all rows, in row order."""
-        return self._store.read(name)
+        """A state field of all rows, in the caller's order."""
+        found = self._state.read(name)
+        if self._order is None:
+            return found
+        on_disk = isinstance(found, np.memmap)
+        out = Scratch(len(found), found).mapped() if on_disk else np.empty_like(found)
+        for rows in self._slices:
+            out[self._order[rows]] = found[rows]
+        return out
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
-        self._store.drop(name)
+        self._state.drop(name)
 
     def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
         """Keep this much per row for `uses` passes, or make it again in each?"""
-        need = Need("features", bytes_per_row, remake_flops, uses)
-        remake = remake_flops / (CORE_RATE * n_threads()) * self.n_samples
-        n_bytes = int(bytes_per_row * self.n_samples)
-        return self._budget.place(n_bytes, remake, need.pays) != "again"
+        n_bytes = bytes_per_row * self.n_samples
+        if not worth_keeping(bytes_per_row, remake_flops, uses):
+            return False
+        if self._budget is None:
+            return n_bytes <= MOST_SHARE * physical_memory()
+        remake = remake_flops / (CORE_RATE * CORES) * self.n_samples
+        return self._budget.place(int(n_bytes), remake) != "again"
+
+    def caller_rows(self, rows: IntArray) -> IntArray:
+        """The caller's numbers of rows given by the engine's."""
+        return np.asarray(rows) if self._order is None else self._order[rows]
+
+    def engine_rows(self, rows: IntArray) -> IntArray:
+        """The engine's numbers of rows given by the caller's."""
+        if self._order is None:
+            return np.asarray(rows)
+        return np.argsort(self._order, kind="stable")[rows]
 
 
-def work_bytes(n_rows: int, n_features: tuple[int, ...], itemsize: int) -> int:
-    """Memory of the blocks in progress: views, distances, features, float64 copies."""
-    widest = max(max(n_features), 1024)
-    per_row = (sum(n_features) + 3 * widest) * itemsize + 8 * widest
-    return n_rows * per_row * (n_threads() + 1)
+class RowState:
+    """What the blocks keep between passes: in memory, or in scratch files.
+
+    Fields come and go with passes: `of_block` shows those that existed when the
+    pass began, and what `accept` takes in becomes visible at its end. The rows of a
+    replaced field are let go as soon as their own block is done.
+    """
+
+    def __init__(self, slices: Sequence[slice], budget: Budget | None) -> None:
+        self._slices, self._budget = slices, budget
+        self._kept: list[dict[str, Array]] = [{} for _ in slices]
+        self._files: dict[str, Scratch] = {}
+        self._sizes: dict[str, int] = {}  # bytes that fields hold in memory
+        self._lock = threading.Lock()
+        self.begin_pass()
+
+    def begin_pass(self) -> None:
+        """From here on `accept` gathers the next generation."""
+        self._fresh: dict[int, dict[str, Array]] = {}
+        self._fresh_files: dict[str, Scratch] = {}
+        self._fresh_sizes: dict[str, int] = {}
+        self._made: set[frozenset[str]] = set()
+        self._replaced: set[str] = set()
+
+    def of_block(self, number: int) -> State:
+        """The block's fields as they were when the pass began."""
+        if not self._files:
+            return dict(self._kept[number])
+        return FiledState(self._kept[number], self._files, self._slices[number])
+
+    def accept(self, number: int, result: Result) -> None:
+        """Take in what a step has made of one block; let go of what that replaces."""
+        fresh: dict[str, Array] = {}
+        for name, values in result.state.items():
+            file = self._file_of(name, values, result.replaces.get(name, name))
+            if file is None:
+                fresh[name] = values
+            else:
+                file.write(self._slices[number].start, values)
+        for name in (*result.state, *result.replaces.values()):
+            self._kept[number].pop(name, None)
+        self._fresh[number] = fresh
+        self._made.add(frozenset(result.state))
+        self._replaced.update(result.replaces.values())
+
+    def _file_of(self, name: str, values: Array, old: str) -> Scratch | None:
+        """The file a field goes to; settled when its first block arrives."""
+        if self._budget is None:
+            return None
+        with self._lock:
+            if name not in self._fresh_sizes:
+                n_rows = self._slices[-1].stop
+                n_bytes = n_rows * (values.nbytes // max(len(values), 1))
+                fits = self._budget.takes(n_bytes - self._sizes.get(old, 0))
+                self._fresh_sizes[name] = n_bytes if fits else 0
+                if not fits:
+                    former = self._files.get(old)
+                    if former is None or not former.holds(values):
+                        former = Scratch(n_rows, values)
+                    self._fresh_files[name] = former
+            return self._fresh_files.get(name)
+
+    def end_pass(self) -> None:
+        """Show what the pass has made; forget what it has replaced."""
+        if len(self._made) > 1:
+            raise AssertionError(
+                f"Blocks of one pass made different fields: {self._made}."
+            )
+        for number, fresh in self._fresh.items():
+            self._kept[number].update(fresh)
+        for name in self._replaced.union(*self._made):
+            self._files.pop(name, None)
+            self._sizes.pop(name, None)
+        self._files.update(self._fresh_files)
+        self._sizes.update(self._fresh_sizes)
+        if self._budget is not None:
+            self._budget.used = sum(self._sizes.values())
+
+    def read(self, name: str) -> Array:
+        """A field of all rows, in row order; on disk if it lies there."""
+        if name in self._files:
+            return self._files[name].mapped()
+        parts = [kept[name] for kept in self._kept]
+        return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]
+
+    def drop(self, name: str) -> None:
+        """Forget a field."""
+        for kept in self._kept:
+            kept.pop(name, None)
+        self._files.pop(name, None)
+        freed = self._sizes.pop(name, 0)
+        if self._budget is not None:
+            self._budget.used -= freed
 
 
-def fold(totals: Totals, result: Result) -> None:
-    """Add a block's sums to the totals, in float64 and in place."""
-    for name, value in result.stats.items():
-        if sp.issparse(value):
-            value = value.toarray()
-        if name in totals:
-            totals[name] += to_host(value)
-        else:
-            host = to_host(value)
-            wide = np.float64 if host.dtype.kind == "f" else host.dtype
-            totals[name] = host.astype(wide, copy=True)
+class FiledState(Mapping[str, Array]):
+    """One block's state where fields lie on disk; those are read when asked for."""
+
+    def __init__(
+        self, kept: Mapping[str, Array], files: Mapping[str, Scratch], rows: slice
+    ) -> None:
+        self._kept, self._files, self._rows = dict(kept), dict(files), rows
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._kept:
+            first, stop = self._rows.start, self._rows.stop
+            self._kept[name] = self._files[name].read(first, stop - first)
+        return self._kept[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._files, **self._kept})
+
+    def __len__(self) -> int:
+        return len({**self._files, **self._kept})
 
 
-def n_threads() -> int:
-    """Cores this process may use, or fewer if the user says so."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    return max(1, int(asked) if asked.isdigit() else cores or os.cpu_count() or 1)
+def content_order(
+    views: Views, dtype: Any, block_rows: int
+) -> tuple[IntArray | None, IntArray]:
+    """Rows and views in the order of their content; rows on disk as they stand.
+
+    Rows are ordered by a hash of their bits over all views, views by the sum of
+    theirs: neither knows where a row or a view stands. Rows of equal content are
+    interchangeable.
+    """
+    if not views.in_memory:
+        return None, np.arange(views.n_views)
+    odd = [odd_numbers(n) for n in views.n_features]
+    slices = cut(len(views), block_rows)
+
+    def one(rows: slice) -> Array:
+        return hash_block(views.block(rows, dtype), odd)
+
+    with ThreadPoolExecutor(CORES) as pool:
+        hashes = np.concatenate(list(pool.map(one, slices)))
+    rows, of_views = hashes.sum(axis=1), mix64(hashes).sum(axis=0)
+    return np.argsort(mix64(rows), kind="stable"), np.argsort(of_views, kind="stable")
+
+
+def hash_block(block: Block, odd: Sequence[IntArray]) -> Array:
+    """A 64-bit hash (n_rows, n_views) of every row in every view it has."""
+    found = []
+    for v, x in enumerate(block.views):
+        one, there = mix64(hash_bits(x, odd[v])), block.there(v)
+        found.append(one if there is None else one * like(there, one))
+    return namespace(*found).stack(found, axis=1)
+
+
+def odd_numbers(n_features: int) -> IntArray:
+    """Multipliers of a view's bits, the same for views of equal width."""
+    rng = np.random.default_rng([HASH_SEED, n_features])
+    return np.asarray(rng.integers(-(2**62), 2**62, n_features) * 2 + 1)
 
 
 @cache

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from manyview.arrays.ops import Array, to_host
-from manyview.engine.contract import Result, Step, Totals
-from manyview.engine.local import fold
+from manyview.engine.contract import Result, Step, Totals, cut, fold, rows_alone
 from manyview.views.views import Block, Views
 
 States = list[dict[str, Array]]
 
 
-class Parcel:
+class Sealed:
     """A value on its way to a worker, opaque to whoever carries it."""
 
     def __init__(self, value: Any) -> None:
@@ -50,12 +48,11 @@ class Span:
     @property
     def cuts(self) -> list[slice]:
         """Rows of every block, counted from the partition's first."""
-        edges = [*range(0, len(self), self.block_rows), len(self)]
-        return [slice(a, b) for a, b in pairwise(edges)]
+        return cut(len(self), self.block_rows)
 
 
 @dataclass(frozen=True)
-class Shelf:
+class RowsOnDisk:
     """Rows that are read from disk whenever they are needed."""
 
     views: Views
@@ -74,6 +71,7 @@ class Outcome:
     states: States
     totals: Totals
     notes: list[Any]
+    replaced: list[str]
 
     @property
     def fields(self) -> list[str]:
@@ -88,6 +86,7 @@ class Summary:
     totals: Totals
     notes: list[Any]
     fields: list[str]
+    replaced: list[str]
 
 
 def in_memory(views: Views) -> Views:
@@ -98,7 +97,7 @@ def in_memory(views: Views) -> Views:
     return views
 
 
-def join_parcel(names: Parcel, *chunks: Any) -> Views:
+def join_sealed(names: Sealed, *chunks: Any) -> Views:
     """As `join_chunks`, inside a task."""
     return join_chunks(names.open(), *chunks)
 
@@ -108,22 +107,22 @@ def join_chunks(names: Sequence[str], *chunks: Any) -> Views:
     return Views(list(chunks), names=names)
 
 
-def unpack(parcel: Parcel) -> Any:
+def unpack(sealed: Sealed) -> Any:
     """Rows or a small value that came with the task."""
-    return parcel.open()
+    return sealed.open()
 
 
-def load_shelf(shelf: Shelf) -> Views:
+def load_rows(rows: RowsOnDisk) -> Views:
     """Rows from disk, to stay with the worker."""
-    return shelf.load()
+    return rows.load()
 
 
-def same(value: Any) -> Any:
+def copy_of(value: Any) -> Any:
     """The value itself, to be kept by whoever runs this."""
     return value
 
 
-def put_together(small: Any, names: Parcel, *parts: Any) -> Any:
+def put_together(small: Any, names: Sealed, *parts: Any) -> Any:
     """A pass's small value, with the parts that travelled by themselves."""
     inner = names.open()
     return small._replace(**dict(zip(inner, parts, strict=True))) if inner else small
@@ -132,33 +131,34 @@ def put_together(small: Any, names: Parcel, *parts: Any) -> Any:
 def run_partition(
     step: Step,
     span: Span,
-    source: Views | Shelf | None,
+    source: Views | RowsOnDisk | None,
     sent: Sequence[Any],
-    owners: Parcel,
+    owners: Sealed,
     kept: Sequence[States],
     after: Summary | None = None,
 ) -> Outcome:
     """One pass over one partition, after another; `owners` says what `kept` has."""
     fields, small = owners.open(), put_together(*sent)
-    views = source.load() if isinstance(source, Shelf) else source
+    views = source.load() if isinstance(source, RowsOnDisk) else source
     states: States = []
     notes = []
+    replaced: list[str] = []
     totals: Totals = {}
     for number, rows in enumerate(span.cuts):
         state = {name: kept[at][number][name] for name, at in fields.items()}
         result = step(_block(span, views, rows), state, small)
         states.append(dict(result.state))
+        replaced = sorted(result.replaces.values())
         notes.append(result.note)
         fold(totals, result)
-    return Outcome(states, totals, notes)
+    return Outcome(states, totals, notes, replaced)
 
 
 def _block(span: Span, views: Views | None, rows: slice) -> Block:
-    if views is not None:
-        block = views.block(rows, np.dtype(span.dtype))
-        return replace(block, start=span.start + rows.start)
-    present = np.ones((rows.stop - rows.start, span.n_views), dtype=bool)
-    return Block(span.start + rows.start, (), present)
+    start = span.start + rows.start
+    if views is None:
+        return rows_alone(slice(start, span.start + rows.stop), span.n_views)
+    return views.block(rows, np.dtype(span.dtype), start=start)
 
 
 def states_of(outcome: Outcome) -> States:
@@ -168,7 +168,7 @@ def states_of(outcome: Outcome) -> States:
 
 def summarise(before: Summary | None, outcome: Outcome) -> Summary:
     """Add a partition to the summary of those before it, in their order."""
-    fresh = Summary(outcome.totals, outcome.notes, outcome.fields)
+    fresh = Summary(outcome.totals, outcome.notes, outcome.fields, outcome.replaced)
     return fresh if before is None else merge([before, fresh])
 
 
@@ -178,29 +178,29 @@ def merge(parts: Sequence[Summary]) -> Summary:
     for part in parts:
         fold(totals, Result(stats=part.totals))
     notes = [note for part in parts for note in part.notes]
-    return Summary(totals, notes, parts[0].fields)
+    return Summary(totals, notes, parts[0].fields, parts[0].replaced)
 
 
-def split_rows(parcel: Parcel, span: Span) -> States:
+def split_rows(sealed: Sealed, span: Span) -> States:
     """Rows of a put array as the state of a partition's blocks."""
-    name, values = parcel.open()
+    name, values = sealed.open()
     return [{name: values[rows]} for rows in span.cuts]
 
 
-def field_rows(states: States, name: Parcel) -> Array:
+def field_rows(states: States, name: Sealed) -> Array:
     """A state field of one partition as a single array."""
     field = name.open()
     parts = [to_host(state[field]) for state in states]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def field_shape(states: States, name: Parcel) -> tuple[tuple[int, ...], str]:
+def field_shape(states: States, name: Sealed) -> tuple[tuple[int, ...], str]:
     """Shape of one row of a state field, and its dtype."""
     first = states[0][name.open()]
     return tuple(first.shape[1:]), str(first.dtype).removeprefix("torch.")
 
 
-def take_rows(source: Views | Shelf, rows: Parcel, span: Span) -> Block:
+def take_rows(source: Views | RowsOnDisk, rows: Sealed, span: Span) -> Block:
     """Chosen rows of a partition, counted from its first."""
-    views = source.load() if isinstance(source, Shelf) else source
+    views = source.load() if isinstance(source, RowsOnDisk) else source
     return views.block(rows.open(), np.dtype(span.dtype))

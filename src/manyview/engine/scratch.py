@@ -11,18 +11,25 @@ from __future__ import annotations
 import copy
 import errno
 import os
+import shutil
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from manyview.arrays.ops import Array, namespace
-from manyview.engine.plan import Budget
-from manyview.errors import ResourceError
+from manyview.arrays.ops import Array
+from manyview.engine.resources import n_cores, parse_size, resident_bytes
+from manyview.errors import InputError, InputTypeError, ResourceError
 from manyview.views.views import Views
+
+# The driver's own matrices: Grams of features and of a few thousand anchors.
+DRIVER = 400 * 10**6
+# Bytes a second from a scratch file, of an ordinary solid-state disk.
+READ_RATE = 8e8
+# The interpreter with its libraries, and the driver's matrices of a small fit.
+LEAST_LIMIT = 500 * 10**6
 
 
 class Scratch:
@@ -58,6 +65,10 @@ class Scratch:
         read_into(self._file.fileno(), out, first * self.row_bytes)
         return out
 
+    def holds(self, values: Array) -> bool:
+        """Do rows like these fit into the places of this file?"""
+        return self.dtype == values.dtype and self.shape[1:] == values.shape[1:]
+
     def mapped(self) -> Array:
         """All rows, on disk; the file lives as long as the array."""
         return np.memmap(self._file, self.dtype, mode="r+", shape=self.shape)
@@ -74,97 +85,6 @@ def read_into(descriptor: int, out: Array, offset: int) -> None:
                 "else writes to it."
             )
         left, offset = left[done:], offset + done
-
-
-class Store:
-    """The state of all blocks: fields in memory, or in scratch files."""
-
-    def __init__(self, slices: Sequence[slice], budget: Budget) -> None:
-        self._slices, self._budget = slices, budget
-        self._kept: list[dict[str, Array]] = [{} for _ in slices]
-        self._files: dict[str, Scratch] = {}
-        self._sizes: dict[str, int] = {}
-        self._lock = threading.Lock()
-
-    def block(self, number: int) -> Mapping[str, Array]:
-        """The state of one block; what lies on disk is read when asked for."""
-        if not self._files:
-            return self._kept[number]
-        return BlockState(self._kept[number], self._files, self._slices[number])
-
-    def update(self, number: int, fields: Mapping[str, Array]) -> None:
-        """Replace or add fields of one block."""
-        kept = self._kept[number]
-        for name, values in fields.items():
-            if self._in_file(name, values):
-                kept.pop(name, None)
-                self._files[name].write(self._slices[number].start, values)
-            else:
-                self._release(name, values)
-                kept[name] = values
-
-    def _in_file(self, name: str, values: Array) -> bool:
-        """Does this field go to disk? Settled when its first block arrives."""
-        if self._budget.limit is None or not values.size:
-            return False
-        with self._lock:
-            if name not in self._sizes:
-                n_rows = self._slices[-1].stop
-                self._sizes[name] = n_rows * (values.nbytes // len(values))
-                if not self._budget.takes(self._sizes[name]):
-                    self._sizes[name] = 0
-                    self._files[name] = Scratch(n_rows, values)
-        return name in self._files
-
-    def _release(self, name: str, values: Array) -> None:
-        """An emptied field gives its room back, once."""
-        if not values.size and self._sizes.get(name):
-            with self._lock:
-                self._budget.gives(self._sizes[name])
-                self._sizes[name] = 0
-
-    def put(self, name: str, values: Array) -> None:
-        """Split an array with one entry per row over the blocks."""
-        for number, rows in enumerate(self._slices):
-            self.update(number, {name: values[rows]})
-
-    def read(self, name: str) -> Array:
-        """A field of all rows, in row order; on disk if it lies there."""
-        if name in self._files:
-            return self._files[name].mapped()
-        parts = [kept[name] for kept in self._kept]
-        return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]
-
-    def drop(self, name: str) -> None:
-        """Forget a field."""
-        for kept in self._kept:
-            kept.pop(name, None)
-        self._files.pop(name, None)
-        self._budget.gives(self._sizes.pop(name, 0))
-
-
-class BlockState(Mapping[str, Array]):
-    """One block's state, during one pass; a field on disk is read once."""
-
-    def __init__(
-        self, kept: dict[str, Array], files: dict[str, Scratch], rows: slice
-    ) -> None:
-        self._kept, self._files, self._rows = kept, files, rows
-        self._read: dict[str, Array] = {}
-
-    def __getitem__(self, name: str) -> Array:
-        if name in self._kept:
-            return self._kept[name]
-        if name not in self._read:
-            first, stop = self._rows.start, self._rows.stop
-            self._read[name] = self._files[name].read(first, stop - first)
-        return self._read[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._kept, **self._files})
-
-    def __len__(self) -> int:
-        return len({**self._kept, **self._files})
 
 
 class FileRows:
@@ -211,3 +131,70 @@ def unmapped(views: Views) -> Views:
         for a in views.arrays
     )
     return found
+
+
+def parse_memory(limit: Any) -> int:
+    """Bytes from a number or a text such as "2GB" or "512MiB"."""
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer, str)):
+        raise InputTypeError(
+            f"memory_limit must be a text such as '2GB', a number of bytes or None; "
+            f"got {limit!r}."
+        )
+    value = parse_size(limit if isinstance(limit, str) else int(limit))
+    if value < LEAST_LIMIT:
+        raise InputError(
+            f"memory_limit={limit!r} is too little: the program and its small matrices "
+            f"alone need about {LEAST_LIMIT / 1e6:.0f} MB. Give more."
+        )
+    return value
+
+
+def work_bytes(n_rows: int, n_features: Sequence[int], dtype: np.dtype[Any]) -> int:
+    """Memory of the blocks in progress: views, distances, features, float64 copies."""
+    widest = max(*n_features, 1024)
+    per_row = (sum(n_features) + 3 * widest) * dtype.itemsize + 8 * widest
+    return n_rows * per_row * (n_cores() + 1)
+
+
+class Budget:
+    """How much of the rows' state may stay in memory.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes the process may hold in all.
+    n_samples : int
+    work : int
+        Bytes that blocks in progress need.
+    """
+
+    def __init__(self, limit: int, n_samples: int, work: int) -> None:
+        self.limit, self.n_samples = limit, n_samples
+        self.fixed = resident_bytes() + DRIVER + work
+        self.used = 0
+
+    def takes(self, n_bytes: int) -> bool:
+        """Take this much of the room, if it is there."""
+        if n_bytes > 0 and self.used + n_bytes > self.limit - self.fixed:
+            return False
+        self.used += n_bytes
+        return True
+
+    def place(self, n_bytes: int, remake_seconds: float | None) -> str:
+        """Where a field would go: "memory", "disk", or made "again" in every pass."""
+        if self.used + n_bytes <= self.limit - self.fixed:
+            return "memory"
+        if remake_seconds is not None and remake_seconds < n_bytes / READ_RATE:
+            return "again"
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        # Half as much again for the field that it may take the place of.
+        if 1.5 * n_bytes < free:
+            return "disk"
+        if remake_seconds is not None:
+            return "again"
+        raise ResourceError(
+            f"The state of the fit needs {n_bytes / 1e9:.1f} GB, which neither "
+            f"memory_limit ({self.limit / 1e9:.1f} GB) nor the scratch folder "
+            f"{tempfile.gettempdir()} ({free / 1e9:.1f} GB free) holds. Set TMPDIR to "
+            "a larger disk, or raise memory_limit."
+        )

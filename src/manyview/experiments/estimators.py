@@ -7,7 +7,7 @@ from typing import Any
 from manyview.base import MultiViewClusterer
 from manyview.methods import all_methods, find_method
 from manyview.s2mvtc import S2MVTC
-from manyview.stages.settings import PUBLISHED as PAPER
+from manyview.stages.sequence_settings import PUBLISHED as PAPER
 
 # The method as its authors run it, beside the package's own default.
 PUBLISHED = "S2MVTC as published"

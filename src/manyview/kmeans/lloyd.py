@@ -15,6 +15,7 @@ from manyview.arrays.ops import Array, group_sums, namespace, row_norms, wide_su
 
 Matrix = np.ndarray[Any, Any]
 
+# Steps between looks at the labels: an answer of a device has to be waited for.
 LOOK_EVERY = 8
 
 

@@ -1,24 +1,36 @@
-"""One k-means for every engine: starts on a drawn sample, Lloyd steps as passes.
+"""k-means: starts found on drawn rows, Lloyd steps on all rows as passes.
 
-`kmeans` is Euclidean and starts from the best of several searches on rows drawn
-by content (scikit-learn's, or on a device `lloyd`), one of them from Ward's
-clusters. `correlation_kmeans` is the D, G step of the paper's eq. (18) as its
-authors run it: rows are z-scored, so the largest inner product is the largest
-correlation; one start, ten steps.
+`kmeans` is Euclidean and starts from the best of several searches on rows drawn by
+content, one of them from Ward's clusters. Starts are rows far from each other,
+picked by greedy k-means++ as a race: row i takes an exponential time divided by its
+squared distance to the rows picked before, so that it wins with a probability
+proportional to that distance. A running sum that a random number passes, as usual,
+would pick another row wherever sums round differently; here only rows that finish
+level could change places. The short searches for anchors are here as well.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from array_api_compat import is_torch_array
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from manyview.arrays.ops import (
     Array,
+    at_least_zero,
+    cast,
     index_count,
     index_sum,
+    is_on_gpu,
     like,
     namespace,
     row_norms,
@@ -27,23 +39,51 @@ from manyview.arrays.ops import (
     wide,
     wide_sum,
 )
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, Result, State
-from manyview.kmeans.lloyd import lloyd
-from manyview.kmeans.quiet import quiet_fit
-from manyview.kmeans.seeding import spread_rows
-from manyview.stages.scaling import cast
+from manyview.engine.contract import (
+    NO_CHECKPOINT,
+    Engine,
+    NoCheckpoint,
+    Result,
+    State,
+    touches,
+)
+from manyview.engine.cuda_graphs import recorded
+from manyview.kmeans.lloyd import lloyd, sparse_lloyd
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
 FIELD = "B_bar"
 LABELS = "labels"
+# Rows of the search for starts: bounds its time where rows are many.
 KMEANS_SAMPLE = 8192
 # The sample has settled the starts; full passes only polish them.
 MOST_PASSES = 20
-SAME = 1e-5
+# Inertias closer than this are level: rounding must not choose.
+LEVEL_INERTIA = 1e-5
+# scikit-learn's own bound; searches on a sample end long before.
 MOST_STEPS = 300
+# Ward's tree takes the square of its rows: twenty per cluster find nearly what all
+# rows find (DESIGN.md).
 WARD_ROWS_PER_CLUSTER = 20
 MOST_WARD_ROWS = 4096
+# A squared distance below this share of the lengths is rounding.
+NO_DISTANCE = 1e-12
+# Starts whose sums of squares differ by less are level.
+LEVEL_SUM = 1e-5
+# Random numbers drawn at a time: 16 MB of float32.
+DRAWN_AT_ONCE = 2**22
+# Searches up to this many entries run on one thread: waking the others for every
+# step takes longer than the step, the more so the more cores there are.
+FEW_ENTRIES = 10**6
+# Anchors need to cover the data, not to converge: so many rows each and steps.
+ROWS_PER_ANCHOR = 20
+KMEANS_STEPS = 10
+# Beyond this many products a step, fewer rows and steps.
+LARGE_SEARCH = 5e8
+LARGE_ROWS_PER_ANCHOR = 10
+LARGE_STEPS = 4
+# For many centres random rows are as good as k-means++, and far cheaper.
+MOST_SPREAD = 200
 
 
 class Centres(NamedTuple):
@@ -59,31 +99,7 @@ def euclidean(points: Matrix) -> Centres:
     return Centres(points, np.sum(points * points, axis=1))
 
 
-def correlation(sums: Matrix, counts: Matrix) -> Centres:
-    """Best centre by correlation; an empty cluster is never chosen."""
-    offsets = np.where(counts > 0, 0.0, np.inf)
-    return Centres(z_score(sums), offsets)
-
-
-def z_score(rows: Array, centre: bool = True) -> Array:
-    """Every row to mean 0 and sd 1 (k − 1); rows without variance become 0.
-
-    Without `centre` only the length is set, to the same √(k − 1): the mean over
-    coordinates whose signs are arbitrary means nothing.
-    """
-    xp = namespace(rows)
-    mean = xp.mean(rows, axis=1, keepdims=True) if centre else None
-    away = rows if mean is None else rows - mean
-    square = row_norms(away) / max(rows.shape[1] - 1, 1)
-    length = xp.sqrt(square)
-    # Rounding of a constant row must not be blown up to variance 1.
-    size = length if mean is None else xp.sqrt(square + mean[:, 0] ** 2)
-    flat = length <= 8 * xp.finfo(rows.dtype).eps * size
-    one = xp.ones_like(length)
-    factor = xp.where(flat, 0.0 * one, one / xp.where(flat, one, length))
-    return away * factor[:, None]
-
-
+@touches(reads=[FIELD], writes=[LABELS])
 def assign_step(block: Block, state: State, small: Centres) -> Result:
     """Label every row; sum the rows and their squared distances by cluster."""
     labels, cost = nearest(state[FIELD], small)
@@ -105,21 +121,6 @@ def nearest(rows: Array, centres: Centres) -> tuple[Array, Array]:
     return labels, xp.take_along_axis(cost, labels[:, None], axis=1)[:, 0]
 
 
-def certainty(rows: Matrix, centres: Centres) -> Matrix:
-    """(d₂ − d₁)/d₂ of every row, d₁ and d₂ the distances to its two best centres."""
-    points = centres.points[np.isfinite(centres.offsets)]
-    if len(points) < 2:
-        return np.ones(len(rows))
-    d, _ = nearest_two(np.asarray(rows, dtype=np.float64), points)
-    return np.asarray(1.0 - np.sqrt(d[:, 0] / np.where(d[:, 1] > 0, d[:, 1], 1.0)))
-
-
-def nearest_two(rows: Matrix, points: Matrix) -> tuple[Matrix, Matrix]:
-    """Squared distances to, and numbers of, the two nearest points of every row."""
-    d = row_norms(rows)[:, None] + row_norms(points) - 2.0 * rows @ points.T
-    return smallest(np.maximum(d, 0.0), 2)
-
-
 class Clustering(NamedTuple):
     """What k-means finds; the labels belong to the centres."""
 
@@ -127,18 +128,6 @@ class Clustering(NamedTuple):
     labels: Array
     inertia: float
     n_iter: int
-
-
-def correlation_kmeans(engine: Engine, rows: Matrix, max_iter: int = 10) -> Clustering:
-    """Correlation k-means from the given rows as centres: one start, few steps."""
-    first = to_host(pick(engine, FIELD, rows))
-    centres = correlation(first, np.ones(len(rows)))
-    for _ in range(max_iter):
-        total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
-        centres = correlation(to_host(total["sums"]), to_host(total["counts"]))
-    total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
-    inertia = float(total["inertia"])
-    return Clustering(centres, engine.read(LABELS), inertia, max_iter)
 
 
 class Picked(NamedTuple):
@@ -264,7 +253,7 @@ def _best(inertias: list[float]) -> int:
     """The smallest; a later one must be better by more than rounding."""
     best = 0
     for number, inertia in enumerate(inertias):
-        if inertia < (1.0 - SAME) * inertias[best]:
+        if inertia < (1.0 - LEVEL_INERTIA) * inertias[best]:
             best = number
     return best
 
@@ -273,3 +262,148 @@ def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:
     """Cluster means; an empty cluster keeps its centre."""
     full = counts > 0
     return np.where(full[:, None], sums / np.where(full, counts, 1.0)[:, None], old)
+
+
+def spread_rows(
+    rows: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 1
+) -> Matrix:
+    """Numbers (n_starts, n_clusters) of rows far from each other.
+
+    Greedy k-means++, several searches side by side: a row is picked with
+    probability proportional to its squared distance from the rows picked before;
+    of a few such picks the one that lowers the sum of squared distances most is
+    kept. Rows (n, d) may be sparse, or on a device. With rows (s, n, d) every
+    search has rows of its own and all see the same random numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview.kmeans.passes import spread_rows
+    >>> rows = np.repeat([[0.0], [9.0]], 5, axis=0)
+    >>> picks = spread_rows(rows, 2, np.random.default_rng(0))
+    >>> sorted(rows[picks[0], 0].tolist())
+    [0.0, 9.0]
+    """
+    rows = wide(rows)
+    n_rows = rows.shape[-2]
+    n_tries = min(2 + int(math.log(n_clusters)), n_rows)
+    # A distance that is rounding comes out below 0, and counts as none.
+    lengths = (1.0 - NO_DISTANCE) * row_norms(rows)
+    own_rows = len(rows.shape) == 3
+    n_searches = rows.shape[0] if own_rows else n_starts
+    xp = namespace(lengths)
+    each = like(np.arange(n_searches), lengths)
+    times = _races(lengths, n_clusters, rng, n_starts)
+    first = xp.argmin(next(times), axis=1)
+    picks = [first[like(np.zeros(n_searches, dtype=int), first)] if own_rows else first]
+    nearest = _distances(rows, lengths, picks[0][:, None], each)[:, 0, :]
+    pick = partial(_pick, rows, lengths, each, n_tries)
+    if is_on_gpu(lengths):
+        pick = recorded(pick, lengths.device)
+    while len(picks) < n_clusters:
+        nearest, picked = pick(nearest, next(times))
+        picks.append(xp.asarray(picked, copy=True))
+    return to_host(xp.stack(picks, axis=1))
+
+
+def _pick(
+    rows: Array, lengths: Array, each: Array, n_tries: int, nearest: Array, race: Array
+) -> tuple[Array, Array]:
+    """The best of a few rows, by every search: distances after it, and its number."""
+    xp = namespace(lengths)
+    with np.errstate(divide="ignore"):
+        tries = smallest(race / nearest, n_tries)[1]
+    closer = _distances(rows, lengths, tries, each)
+    closer = xp.minimum(closer, nearest[:, None, :])
+    # Two rows that are each other's nearest lower the sum alike: of those
+    # that come level, the winner of the race.
+    sums = xp.sum(closer, axis=2)
+    level = sums <= (1.0 + LEVEL_SUM) * xp.min(sums, axis=1, keepdims=True)
+    best = xp.argmax(xp.astype(level, xp.int8), axis=1)
+    return closer[each, best], tries[each, best]
+
+
+def _races(
+    lengths: Array, n_races: int, rng: np.random.Generator, n_starts: int
+) -> Iterator[Array]:
+    """Exponential times (n_starts, n_rows) of every race, drawn many at once."""
+    n_rows = lengths.shape[-1]
+    at_once = max(1, DRAWN_AT_ONCE // (n_starts * n_rows))
+    for first in range(0, n_races, at_once):
+        n_now = min(at_once, n_races - first)
+        times = rng.standard_exponential((n_now, n_starts, n_rows), np.float32)
+        drawn = like(times, lengths)
+        for number in range(n_now):
+            yield drawn[number, :, :]
+
+
+def _distances(rows: Array, lengths: Array, picks: Array, each: Array) -> Array:
+    """Squared distances (s, p, n) of the picks of every search to all rows."""
+    if len(rows.shape) == 3:
+        chosen, own = rows[each[:, None], picks], lengths[each[:, None], picks]
+        d = chosen @ namespace(rows).matrix_transpose(rows)
+        others = lengths[:, None, :]
+    else:
+        flat = picks.reshape(-1)
+        d = rows[flat] @ rows.T
+        d = d.toarray() if sp.issparse(d) else d
+        d = d.reshape((*picks.shape, rows.shape[0]))
+        own, others = lengths[picks], lengths
+    d *= -2.0
+    d += own[:, :, None]
+    d += others
+    return at_least_zero(d)
+
+
+def quiet_fit(search: KMeans, rows: Any) -> KMeans:
+    """Fit the search; fewer distinct rows than clusters is valid data here."""
+    few = rows.shape[0] * rows.shape[1] <= FEW_ENTRIES
+    with (
+        warnings.catch_warnings(),
+        threadpool_limits(1 if few else None, user_api="openmp"),
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return search.fit(rows)
+
+
+class AnchorSearch(NamedTuple):
+    """Rows to search, and how many Lloyd steps; 0 where every row is an anchor."""
+
+    rows: Array
+    steps: int
+    large: bool = False
+
+
+def anchor_search(rows: Array, n_anchors: int) -> AnchorSearch:
+    """How hard to search for this many anchors."""
+    rows = rows[: ROWS_PER_ANCHOR * n_anchors]
+    if n_anchors >= rows.shape[0]:
+        return AnchorSearch(rows, 0)
+    if rows.shape[0] * n_anchors * rows.shape[1] > LARGE_SEARCH:
+        some = rows[: LARGE_ROWS_PER_ANCHOR * n_anchors]
+        return AnchorSearch(some, LARGE_STEPS, large=True)
+    return AnchorSearch(rows, KMEANS_STEPS)
+
+
+def first_anchors(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
+    """Numbers (s, n_anchors) of the first centres; s is 1 if all views share them."""
+    rng = np.random.default_rng(seed)
+    if search.large or n_anchors > MOST_SPREAD:
+        return rng.permutation(search.rows.shape[-2])[None, :n_anchors]
+    return spread_rows(search.rows, n_anchors, rng)
+
+
+def kmeans_anchors(view: Array, n_anchors: int, seed: int) -> Matrix:
+    """Anchors of one view's prepared rows on the host, dense or sparse."""
+    search = anchor_search(view, n_anchors)
+    rows = search.rows
+    if search.steps == 0:
+        return np.asarray(wide(rows.toarray() if sp.issparse(rows) else rows))
+    first = rows[first_anchors(search, n_anchors, seed)[0]]
+    first = first.toarray() if sp.issparse(first) else first
+    if search.large and sp.issparse(rows):
+        return sparse_lloyd(rows, wide(first), search.steps)
+    if search.large:
+        return np.asarray(wide(lloyd(rows, first[None], search.steps).centres[0]))
+    model = KMeans(n_anchors, init=first, n_init=1, max_iter=search.steps, tol=0.0)
+    return np.asarray(quiet_fit(model, rows).cluster_centers_, dtype=np.float64)

@@ -18,12 +18,18 @@ from manyview.engine.contract import open_engine
 from manyview.errors import FileError, InputError
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, read_meta, versions
-from manyview.kmeans.passes import certainty as certainty_of
-from manyview.kmeans.passes import euclidean, nearest_two
+from manyview.kmeans.certainty import certainty as certainty_of
+from manyview.kmeans.certainty import nearest_two
+from manyview.kmeans.passes import euclidean
 from manyview.methods import load_model
 from manyview.order_audit import OrderAudit
-from manyview.stages.influence import ROWS, Influence, measure_influence
-from manyview.stages.sampling import choose_scalings, draw
+from manyview.stages.sampling import (
+    INFLUENCE_ROWS,
+    Influence,
+    choose_scalings,
+    draw,
+    measure_influence,
+)
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
 
@@ -97,7 +103,7 @@ def of_model(
     timings: Mapping[str, float] | None = None,
 ) -> Subject:
     """The subject of a fitted model and the views it was fitted on."""
-    given = model._again(views)
+    given = model._views_to_predict(views)
     embedding = getattr(model, "embedding_", None)
     return _subject(
         model,
@@ -212,7 +218,7 @@ def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence 
 def _measure(views: Views, labels: Matrix) -> Influence:
     """Influence from the labels alone, all views of equal weight."""
     n_clusters = int(labels.max()) + 1
-    drawn = draw(open_engine(views, views.dtype), min(ROWS, len(views)), 0)
+    drawn = draw(open_engine(views, views.dtype), min(INFLUENCE_ROWS, len(views)), 0)
     scalings = choose_scalings(drawn, "auto", n_clusters)
     own, weights = labels[drawn.rows], np.ones(views.n_views)
     return measure_influence(drawn.block, scalings, own, weights, n_clusters)

@@ -1,20 +1,35 @@
-"""Who listens to long work: the command line, a notebook, nobody.
+"""Who listens to long work (the command line, a notebook, nobody), and who stops it.
 
 Passes announce themselves here; a listener (a rich progress bar, a callback)
 is installed for the current context only, so two fits in two threads do not
-mix their bars.
+mix their bars. scikit-learn's callbacks hear of every pass as a task; they exist
+from its version 1.9 on, as an experimental part. Ctrl-C while rounds run finishes
+the round and keeps its labels.
 """
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, TypeVar
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _managed
+except ImportError:
+    _managed = None
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """scikit-learn before 1.9 has no callbacks."""
+
 
 PATIENCE = 2.0  # seconds of work before anything is shown
 
 Listener = Callable[[str, int, int], None]
+Method = TypeVar("Method", bound=Callable[..., Any])
 _listener: ContextVar[Listener | None] = ContextVar("manyview_progress", default=None)
 
 
@@ -117,3 +132,65 @@ def shown(wanted: bool, title: str = "Working") -> Iterator[None]:
         timer.join()
         if bars.live.is_started:
             bars.stop()
+
+
+def with_callbacks(method: Method) -> Method:
+    """The method, with its callbacks torn down at its end, whatever happens."""
+    if _managed is None:
+        return method
+    managed: Method = _managed(method)
+    return managed
+
+
+@contextmanager
+def passes_as_tasks(estimator: Any, X: Any) -> Iterator[None]:
+    """Tell the estimator's callbacks of every pass inside; one may ask to stop."""
+    listened = getattr(estimator, "_skl_callbacks", None)
+    if not listened and not hasattr(estimator, "_parent_callback_ctx"):
+        yield
+        return
+    context = estimator._init_callback_context(max_subtasks=None)
+    context.call_on_fit_task_begin(estimator=estimator, X=X)
+    task: Any = None
+
+    def tell(title: str, done: int, total: int) -> None:
+        nonlocal task
+        if done == 0:
+            task = context.subcontext(task_name=title)
+            task.call_on_fit_task_begin(estimator=estimator, X=X)
+        if done == total and task.call_on_fit_task_end(estimator=estimator, X=X):
+            ask_to_stop()
+
+    with listen(tell):
+        yield
+    context.call_on_fit_task_end(estimator=estimator, X=X)
+
+
+@contextmanager
+def finish_the_round() -> Iterator[None]:
+    """The first Ctrl-C asks the rounds inside to stop, a second one stops at once.
+
+    What was asked for comes all the same: after the block, with its results in
+    place, `KeyboardInterrupt` is raised. Other threads than the first get no
+    signals, and a handler of the caller's own stays in charge.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    asked = False
+
+    def once(number: int, frame: Any) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        ask_to_stop()
+
+    signal.signal(signal.SIGINT, once)
+    try:
+        with stoppable():
+            yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked:
+        raise KeyboardInterrupt

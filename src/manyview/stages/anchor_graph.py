@@ -15,30 +15,39 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manyview.arrays.eigen import NO_SIZE, leading, leading_values
+from manyview.arrays.linear import (
+    NO_SIZE,
+    eigh,
+    leading,
+    leading_values,
+    sparse_gram,
+    weighted_rows,
+)
 from manyview.arrays.ops import (
     Array,
-    eigh,
+    cast,
     has_float64,
     index_sum,
     like,
     namespace,
     smallest,
-    sparse_gram,
+    squared_distances,
     tall_product,
     to_host,
-    weighted_rows,
     wide,
 )
-from manyview.engine.contract import Engine, Result, State
+from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.passes import KMEANS_SAMPLE
-from manyview.stages.anchors import anchors_of_views, squared_distances
-from manyview.stages.sampling import SAMPLED, SAMPLED_ROWS, Draw
-from manyview.stages.scaling import Scaling, apply_scaling, cast, inverse, seen
+from manyview.stages.anchors import anchors_of_views
+from manyview.stages.sampling import SAMPLED, Draw
+from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows, inverse
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
 
+# Chosen on the tuning half (DESIGN.md, "Anchors at several resolutions"): draws side
+# by side at most, rows per finest anchor, resolutions, each a quarter of the one
+# before, anchors per cluster at least, and weights by the fourth root of their number.
 MOST_DRAWS = 6
 ROWS_PER_TIE = 3
 MOST_LEVELS = 3
@@ -46,8 +55,11 @@ COARSER = 4
 ANCHORS_PER_CLUSTER = 2
 LEAST_ANCHORS = 12
 FINENESS = 0.25
+# Smooth vectors per cluster: three were no steady gain.
 VECTORS = 2
+# Drawn rows per anchor: enough for k-means to place it.
 SAMPLE_PER_ANCHOR = 10
+# A view whose graph has no gap at all still counts a little.
 LEAST_GAP = 1e-3
 TIES = ("columns", "weights")
 
@@ -94,6 +106,7 @@ class Basis(NamedTuple):
     single: bool
 
 
+@touches(reads=[SAMPLED], writes=TIES)
 def neighbour_step(block: Block, state: State, small: Graph) -> Result:
     """Z of the rows that the Gram is taken from; kept where these are all rows."""
     sampled = state.get(SAMPLED)
@@ -109,7 +122,7 @@ def neighbour_step(block: Block, state: State, small: Graph) -> Result:
 
 def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     """Columns and weights (n_rows, pieces · k) of every row's nearest anchors."""
-    block = seen(block, graph.scalings)
+    block = hide_empty_rows(block, graph.scalings)
     pairs = zip(block.views, graph.scalings, strict=True)
     rows = [apply_scaling(x, s) for x, s in pairs]
     if graph.exact:
@@ -144,6 +157,7 @@ def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
     return index[:, :k], xp.where(tied, even, w / xp.where(tied, 1.0, total))
 
 
+@touches(reads=TIES, writes=["F"])
 def basis_step(block: Block, state: State, small: Basis) -> Result:
     """F of a block, from its ties or its views, and the Gram of F."""
     columns, weights = (
@@ -167,6 +181,7 @@ def frequency_weights(values: Matrix, n_clusters: int) -> Matrix:
     return np.asarray(np.exp(-rough / unit))
 
 
+@touches(reads=["F"], writes=["F"])
 def turn_step(block: Block, state: State, small: Array) -> Result:
     """F in other combinations of its columns."""
     return Result(state={"F": state["F"] @ cast(small, state["F"])})
@@ -188,16 +203,16 @@ def build_graph(
     is the largest loss there.
     """
     share = max(n_anchors // len(scalings), 1)
-    sizes = resolutions(n_samples, n_clusters, share)
-    n_draws = int(np.clip(share // sum(sizes), 1, MOST_DRAWS))
+    counts = resolutions(n_samples, n_clusters, share)
+    n_draws = int(np.clip(share // sum(counts), 1, MOST_DRAWS))
     prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
-    exact = n_samples <= SAMPLED_ROWS and has_float64(prepared[0])
+    exact = n_samples <= sizes.sampled_rows and has_float64(prepared[0])
     if exact:
         prepared = [wide(x) for x in prepared]
     pieces = []
     for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
         # The same seed for every view: a view's place must not matter.
-        found = [anchors_of_views(prepared, size, int(draw_seed)) for size in sizes]
+        found = [anchors_of_views(prepared, size, int(draw_seed)) for size in counts]
         for v in range(len(prepared)):
             pieces += [Piece(v, own[v]) for own in found]
     return Graph(scalings, tuple(pieces), n_neighbors, exact)
@@ -308,7 +323,7 @@ def put_basis(engine: Engine, spectrum: Spectrum) -> Spectrum:
     Where the Gram came from a sample of the rows, F is only nearly orthonormal:
     one more pass turns it by the inverse root of its own small Gram.
     """
-    sampled = engine.n_samples > SAMPLED_ROWS
+    sampled = engine.n_samples > sizes.sampled_rows
     identity = spread_basis(engine, spectrum, views=sampled)
     for name in TIES:
         engine.drop(name)

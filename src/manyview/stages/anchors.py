@@ -1,48 +1,53 @@
-"""Anchors, and what a block of rows looks like from them.
+"""Anchors, and what a block of rows looks like from them: the features Phi.
 
-Squared distances are |x|² + |a|² − 2 x·a on prepared (centred) rows, clipped
-at 0. The RBF features of the paper's eq. (7), as its authors compute them, are
-exp(−d²/(2σ²)) with σ = 2 · mean_i min_j d_ij, and every column centred.
+The RBF features of the paper's eq. (7), as its authors compute them, are
+exp(−d²/(2σ²)) with σ = 2 · mean_i min_j d_ij, and every column centred. They are
+made once and kept in the state, or made again in every pass where memory does not
+allow it: `block_features` hides which.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
-from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import (
     Array,
     at_least_zero,
+    cast,
     exp_of,
+    expanded_distances,
     like,
-    matmul,
+    masked,
     namespace,
     row_norms,
+    squared_distances,
     to_host,
     wide,
 )
-from manyview.engine.contract import Engine, Result, State
+from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.errors import InputError, InputTypeError, ManyviewError
-from manyview.kmeans.lloyd import lloyd, sparse_lloyd
-from manyview.kmeans.quiet import quiet_fit
-from manyview.kmeans.seeding import spread_rows
-from manyview.stages.sampling import Draw
-from manyview.stages.scaling import Scaling, apply_scaling, cast, seen
+from manyview.kmeans.batched import batched_anchors
+from manyview.kmeans.passes import kmeans_anchors
+from manyview.stages import ridge
+from manyview.stages.sampling import SAMPLED, Draw
+from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
+from manyview.views.parsing import check_choice, check_count
 from manyview.views.views import Block, Views
 
 Matrix = np.ndarray[Any, Any]
 
-ROWS_PER_ANCHOR = 20
-KMEANS_STEPS = 10
-LARGE_SEARCH = 5e8
-LARGE_ROWS_PER_ANCHOR = 10
-LARGE_STEPS = 4
-MOST_SPREAD = 200
-ALIGNED = 8
+# The paper's number, for every data set.
+N_ANCHORS = 1000
+# Of the mean eigenvalue of the Gram, where nothing chooses: a hundredth shrinks the
+# directions below the usual one and leaves the leading ones.
+LAM_SHARE = 0.01
+# Rows that show how large the rounding of a float32 Gram is: half a sampled block.
+CENTRE_ROWS = 500
 
 
 class Kernel(NamedTuple):
@@ -53,41 +58,46 @@ class Kernel(NamedTuple):
     width: float
 
 
-def squared_distances(x: Array, anchors: Array) -> Array:
-    """Squared Euclidean distances (n_rows, n_anchors), never negative."""
-    return at_least_zero(expanded_distances(x, anchors))
+class Features(NamedTuple):
+    """How to make (or find) the features of a block.
 
-
-def expanded_distances(x: Array, anchors: Array) -> Array:
-    """|x|² + |a|² − 2 x·a: squared distances, below 0 by no more than rounding.
-
-    One product of longer rows, (x, |x|², 1) and (−2a, 1, |a|²): to add the lengths
-    afterwards would take as long as the product of narrow views.
+    `keep` says whether they stay in the state, `sampled` whether their Gram is that
+    of a sample of the rows; a view's Gram is taken about its entry of `centres`, if
+    it has one, in float32. `means` and `reduces` are known after the Gram pass.
     """
-    if sp.issparse(x):
-        a = anchors.astype(x.dtype, copy=False)
-        d = matmul(x, -2.0 * a.T)
-        d += row_norms(x)[:, None]
-        d += row_norms(a)[None, :]
-        return d
-    a = cast(anchors, x)
-    left = _lengthened(x, row_norms(x), 1.0)
-    return left @ _lengthened(-2.0 * a, 1.0, row_norms(a)).T
+
+    scalings: tuple[Scaling, ...]
+    kernels: tuple[Kernel, ...]
+    means: tuple[Matrix, ...] = ()
+    reduces: tuple[Matrix | None, ...] = ()
+    centres: tuple[Matrix | None, ...] = ()
+    keep: bool = True
+    sampled: bool = False
 
 
-def _lengthened(rows: Array, one: Array | float, other: Array | float) -> Array:
-    """Rows with two more columns, and zeros up to a width that products like."""
-    n_rows, width = rows.shape
-    whole = -(-(width + 2) // ALIGNED) * ALIGNED
-    long = namespace(rows).zeros((n_rows, whole), dtype=rows.dtype, device=rows.device)
-    long[:, :width], long[:, width], long[:, width + 1] = rows, one, other
-    return long
+def check_anchors(n_anchors: Any, anchors: Any) -> None:
+    """How many, or which: one of the two."""
+    if n_anchors is not None:
+        check_count(n_anchors, "n_anchors")
+    if isinstance(anchors, str):
+        check_choice(anchors, "anchors", ("kmeans", "random"))
+        return
+    if not isinstance(anchors, (list, tuple)):
+        raise InputTypeError(
+            "anchors must be 'kmeans', 'random' or a list of one array per view; got "
+            f"{type(anchors).__name__}."
+        )
+    if n_anchors is not None:
+        raise InputError(
+            f"n_anchors={n_anchors} has no say where the anchors themselves are given. "
+            "Leave n_anchors out, or give anchors='kmeans'."
+        )
 
 
-def anchor_count(n_anchors: int, n_samples: int, n_clusters: int) -> int:
+def anchor_count(n_anchors: int | None, n_samples: int, n_clusters: int) -> int:
     """`n_anchors` at most, fewer on small data."""
     room = max(n_samples // 2, min(n_samples, 3 * n_clusters))
-    return max(1, min(n_anchors, room))
+    return max(1, min(n_anchors or N_ANCHORS, room))
 
 
 def choose_anchors(
@@ -117,10 +127,10 @@ def _given_anchors(
         raise InputTypeError(
             f"One of the given anchors is no table: {error}"
         ) from error
-    seen = [sum(g.n_features) for g in given]
-    if seen != known:
+    widths = [sum(g.n_features) for g in given]
+    if widths != known:
         raise InputError(
-            f"The given anchors have {seen} features per view, the data {known}. "
+            f"The given anchors have {widths} features per view, the data {known}. "
             "Give one anchor array per view, in the order of the views."
         )
     blocks = [g.block(slice(0, len(g)), np.float64).views[0] for g in given]
@@ -130,91 +140,10 @@ def _given_anchors(
 
 
 def anchors_of_views(views: list[Array], n_anchors: int, seed: int) -> list[Array]:
-    """Centres of a short k-means on prepared rows of every view, same seed each.
-
-    On a device views of equally many rows go side by side: one search after the
-    other would mostly wait.
-    """
-    searches = [_search_of(rows, n_anchors) for rows in views]
-    found: dict[int, Array] = {}
-    for v, search in enumerate(searches):
-        if not is_torch_array(search.rows):
-            found[v] = kmeans_anchors(search, n_anchors, seed)
-        elif v not in found:
-            alike = [u for u, other in enumerate(searches) if _alike(other, search)]
-            made = _side_by_side([searches[u] for u in alike], n_anchors, seed)
-            found.update(zip(alike, made, strict=True))
-    return [found[v] for v in range(len(views))]
-
-
-class AnchorSearch(NamedTuple):
-    """Rows to search, and how many Lloyd steps; 0 where every row is an anchor."""
-
-    rows: Array
-    steps: int
-    large: bool = False
-
-
-def _alike(one: AnchorSearch, other: AnchorSearch) -> bool:
-    return len(one.rows) == len(other.rows) and one.steps == other.steps
-
-
-def _search_of(rows: Array, n_anchors: int) -> AnchorSearch:
-    """Anchors need to cover the data, not to converge: a few rows and steps do."""
-    rows = rows[: ROWS_PER_ANCHOR * n_anchors]
-    if n_anchors >= rows.shape[0]:
-        return AnchorSearch(rows, 0)
-    if rows.shape[0] * n_anchors * rows.shape[1] > LARGE_SEARCH:
-        some = rows[: LARGE_ROWS_PER_ANCHOR * n_anchors]
-        return AnchorSearch(some, LARGE_STEPS, large=True)
-    return AnchorSearch(rows, KMEANS_STEPS)
-
-
-def _start(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
-    """Numbers (s, n_anchors) of the first centres; s is 1 if all views share them.
-
-    For many centres random rows are as good as k-means++, and far cheaper.
-    """
-    rng = np.random.default_rng(seed)
-    if search.large or n_anchors > MOST_SPREAD:
-        return rng.permutation(search.rows.shape[-2])[None, :n_anchors]
-    return spread_rows(search.rows, n_anchors, rng)
-
-
-def kmeans_anchors(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
-    """Anchors of one view on the host, dense or sparse."""
-    rows, steps, large = search
-    if steps == 0:
-        return np.asarray(dense(rows))
-    chosen = _start(search, n_anchors, seed)[0]
-    first = dense(rows[chosen])
-    if large:
-        if sp.issparse(rows):
-            return sparse_lloyd(rows, first, steps)
-        found = lloyd(rows, first[None].astype(rows.dtype), steps)
-        return np.asarray(wide(found.centres[0]))
-    first = first.astype(rows.dtype)
-    model = KMeans(n_anchors, init=first, n_init=1, max_iter=steps, tol=0.0)
-    return np.asarray(quiet_fit(model, rows).cluster_centers_, dtype=np.float64)
-
-
-def _side_by_side(
-    searches: list[AnchorSearch], n_anchors: int, seed: int
-) -> list[Array]:
-    """Anchors of views on a device, made equally wide with zeros."""
-    views, steps = [s.rows for s in searches], searches[0].steps
-    if steps == 0:
-        return [dense(rows) for rows in views]
-    xp, model = namespace(views[0]), views[0]
-    shape = (len(views), len(model), max(x.shape[1] for x in views))
-    rows = xp.zeros(shape, dtype=model.dtype, device=model.device)
-    for place, x in zip(rows, views, strict=True):
-        place[:, : x.shape[1]] = x
-    chosen = _start(searches[0]._replace(rows=rows), n_anchors, seed)
-    each = like(np.arange(len(views))[:, None], rows)
-    first = rows[each, like(chosen, rows)]
-    centres = wide(lloyd(rows, first, steps).centres)
-    return [c[:, : x.shape[1]] for c, x in zip(centres, views, strict=True)]
+    """Centres of a short k-means on prepared rows of every view, same seed each."""
+    if is_torch_array(views[0]):
+        return batched_anchors(views, n_anchors, seed)
+    return [kmeans_anchors(rows, n_anchors, seed) for rows in views]
 
 
 def dense(rows: Array) -> Array:
@@ -246,7 +175,7 @@ def make_kernels(
     Rows that are anchors themselves have distance 0 and count, as the authors
     do it, unless they are the majority: then only the others count. Where every
     row is an anchor, the anchors' distances to each other stand in. With `keep`
-    the distances stay in the state, where the features made of them will be. With
+    the distances stay in the state until the features take their place. With
     `drawn` the mean is that of the drawn rows, without a pass.
     """
     if name == "linear":
@@ -275,11 +204,12 @@ def spacing(anchors: Array) -> float:
     return float(np.sqrt(apart).mean()) if apart.size else 0.0
 
 
+@touches(writes=["D"])
 def width_step(block: Block, state: State, small: WidthSmall) -> Result:
     """Per view: sum of nearest-anchor distances, rows, rows away from any anchor."""
     stats: dict[str, Array] = {}
     kept: dict[str, Array] = {}
-    block = seen(block, small.scalings)
+    block = hide_empty_rows(block, small.scalings)
     for v, x in enumerate(block.views):
         rows = apply_scaling(x, small.scalings[v])
         d = expanded_distances(rows, small.anchors[v])
@@ -294,7 +224,7 @@ def width_step(block: Block, state: State, small: WidthSmall) -> Result:
         sums = [xp.sum(nearest * there), xp.sum(there), xp.sum(away)]
         stats[f"nearest{v}"] = xp.stack(sums)
         if small.keep:
-            kept[f"Phi{v}"] = d
+            kept[f"D{v}"] = d
     return Result(state=kept, stats=stats)
 
 
@@ -307,14 +237,160 @@ def features(x: Array, scaling: Scaling, kernel: Kernel) -> Array:
     rows = apply_scaling(x, scaling)
     if kernel.name == "linear":
         weights = kernel.anchors.T
-        phi = matmul(rows, cast(weights, rows) if not sp.issparse(rows) else weights)
-    else:
-        d = expanded_distances(rows, kernel.anchors)
-        phi = from_distances(d, kernel, reuse=True)
-    return phi
+        return rows @ (weights if sp.issparse(rows) else cast(weights, rows))
+    d = expanded_distances(rows, kernel.anchors)
+    return exp_of(d, _exponent(kernel), reuse=True)
 
 
-def from_distances(d: Array, kernel: Kernel, *, reuse: bool = False) -> Array:
-    """exp(−d/(2σ²)) of squared distances; with `reuse` these are overwritten."""
-    factor = -0.5 / kernel.width**2 if kernel.width > 0 else 0.0
-    return exp_of(d, factor, reuse=reuse)
+def _exponent(kernel: Kernel) -> float:
+    return -0.5 / kernel.width**2 if kernel.width > 0 else 0.0
+
+
+def feature_passes(n_rounds: int, sampled: bool) -> int:
+    """Passes that need all rows' features: the Grams (of all rows), start, rounds."""
+    return n_rounds + (1 if sampled else 2)
+
+
+def plain_features(
+    engine: Engine,
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    anchors: tuple[Array, ...],
+    *,
+    kernel: str,
+    lam: float | None,
+    n_rounds: int,
+) -> Features:
+    """How to make the features of these anchors, and whether to keep them."""
+    # A ridge weight that follows the Gram's size needs no exact Gram.
+    rough = lam is None and engine.n_samples > sizes.sampled_rows
+    n_bytes = engine.dtype.itemsize * sum(len(a) for a in anchors)
+    work = 2.0 * sum(a.shape[0] * a.shape[1] for a in anchors)
+    keep = engine.keeps(n_bytes, work, feature_passes(n_rounds, rough))
+    some = drawn if rough else None
+    kernels = make_kernels(engine, kernel, scalings, anchors, keep=keep, drawn=some)
+    found = Features(scalings, kernels, keep=keep, sampled=rough)
+    if engine.n_samples <= sizes.sampled_rows or is_torch_array(drawn.block.views[0]):
+        # A device multiplies float64 as fast.
+        return found
+    weight = math.inf if lam is None else lam
+    centres = [
+        ridge.quick_centre(
+            features(drawn.view(v)[:CENTRE_ROWS], scalings[v], kernels[v]),
+            weight,
+            engine.n_samples,
+        )
+        for v in range(len(anchors))
+    ]
+    return found._replace(centres=tuple(centres))
+
+
+def sum_grams(engine: Engine, plain: Features) -> list[ridge.Gram]:
+    """One pass: Gram, mean and number of rows of every view's centred features.
+
+    With `plain.sampled` the Grams are those of a sample of the rows, scaled up.
+    """
+    total, _ = engine.run(gram_step, plain, title="Anchor features")
+    grams = []
+    for v in range(len(plain.kernels)):
+        count, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
+        gram = ridge.centred_gram(total[f"gram{v}"], sums, count)
+        if plain.sampled:
+            gram = gram * (float(total[f"all{v}"]) / max(count, 1.0))
+        mean = sums / max(count, 1.0)
+        centre = plain.centres[v] if plain.centres else None
+        grams.append(ridge.Gram(gram, mean if centre is None else mean + centre))
+    return grams
+
+
+def fit_features(
+    plain: Features,
+    grams: list[ridge.Gram],
+    lam: float | None,
+    rank_tol: float,
+    *,
+    reduces: bool = True,
+) -> tuple[Features, tuple[ridge.Ridge, ...]]:
+    """A ridge per view, and the features that it speaks of.
+
+    Without `lam` the ridge weight is `LAM_SHARE` of the mean eigenvalue of each
+    view's Gram, so that neither the number of rows nor of anchors changes it.
+    Without `reduces` Phi is kept for other ridges to come.
+    """
+    ridges = []
+    for matrix, mean in grams:
+        own = LAM_SHARE * ridge.mean_eigenvalue(matrix) if lam is None else lam
+        shrinks = reduces and plain.keep
+        ridges.append(ridge.factor_gram(matrix, mean, own, rank_tol, reduces=shrinks))
+    means = tuple(g.mean for g in grams)
+    reducing = tuple(r.reduce for r in ridges)
+    return plain._replace(means=means, reduces=reducing), tuple(ridges)
+
+
+@touches(reads=["D", SAMPLED], writes=["Phi"])
+def gram_step(block: Block, state: State, small: Features) -> Result:
+    """Phi of every view; Gram, column sums and number of (sampled) rows."""
+    kept: dict[str, Array] = {}
+    replaces: dict[str, str] = {}
+    stats: dict[str, Array] = {}
+    rows = None
+    block = hide_empty_rows(block, small.scalings)
+    if small.sampled:
+        rows = namespace(state[SAMPLED]).nonzero(state[SAMPLED])[0]
+    for v, x in enumerate(block.views):
+        there = chosen = block.there(v)
+        stats[f"all{v}"] = count_rows(there, len(block))
+        if there is not None and rows is not None:
+            chosen = there[to_host(rows)]
+        if rows is not None and not small.keep:
+            phi = features(x[rows], small.scalings[v], small.kernels[v])
+            phi = masked(phi, chosen)
+        else:
+            phi = masked(_first_features(x, state, small, v), there)
+            if small.keep:
+                kept[f"Phi{v}"] = phi
+                if f"D{v}" in state:
+                    replaces[f"Phi{v}"] = f"D{v}"
+            phi = phi if rows is None else phi[rows]
+        centre = small.centres[v] if small.centres else None
+        if centre is not None:
+            phi = masked(phi - cast(centre, phi), chosen)
+        exact = centre is None and not small.sampled
+        stats[f"gram{v}"], stats[f"sum{v}"] = ridge.block_gram(phi, exact=exact)
+        stats[f"rows{v}"] = count_rows(chosen, phi.shape[0])
+    return Result(state=kept, stats=stats, replaces=replaces)
+
+
+def _first_features(x: Array, state: State, small: Features, v: int) -> Array:
+    """Phi from the distances that the width pass has left, or from the view."""
+    if f"D{v}" not in state:
+        return features(x, small.scalings[v], small.kernels[v])
+    return exp_of(state[f"D{v}"], _exponent(small.kernels[v]))
+
+
+def count_rows(there: Matrix | None, n_rows: int) -> Matrix:
+    """How many of the rows have a view, as a number to be summed."""
+    return np.asarray(float(n_rows if there is None else np.count_nonzero(there)))
+
+
+def block_features(block: Block, state: State, small: Features, v: int) -> Array:
+    """The kept features of one view: from the state, or made again."""
+    if f"Psi{v}" in state:
+        return state[f"Psi{v}"]
+    phi = state.get(f"Phi{v}")
+    if phi is None:
+        phi = features(block.views[v], small.scalings[v], small.kernels[v])
+    reduce = small.reduces[v]
+    if reduce is None:
+        return phi
+    return ridge.reduced(phi, cast(small.means[v], phi), cast(reduce, phi))
+
+
+def keep_reduced(phis: list[Array], small: Features) -> Result:
+    """Psi of the views that have one, in place of the Phi it was made of."""
+    if not small.keep:
+        return Result()
+    kept = {
+        f"Psi{v}": phi for v, phi in enumerate(phis) if small.reduces[v] is not None
+    }
+    return Result(state=kept, replaces={n: n.replace("Psi", "Phi") for n in kept})

@@ -16,7 +16,7 @@ import numpy as np
 
 from manyview.errors import OrderWarning
 from manyview.metrics import nmi
-from manyview.stages.sequence import Sequence
+from manyview.stages.sequence import RowSequence
 
 Matrix = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ class OrderReport(NamedTuple):
         )
 
 
-def order_report(labels: Matrix, sequence: Sequence, n_clusters: int) -> OrderReport:
+def order_report(labels: Matrix, sequence: RowSequence, n_clusters: int) -> OrderReport:
     """Compare labels with the order they were smoothed along."""
     ordered, group = labels[sequence.rows], sequence.group[sequence.rows]
     inside = group[1:] == group[:-1]

@@ -6,23 +6,48 @@ and factored in float64: in float32 they lose positive definiteness well before
 a million rows, unless a centre is taken off first (`quick_centre`). Where most
 directions are shrunk away, the features are replaced by their leading orthonormal
 combinations Psi = Phi E S^(−1/2), and Phi U = Psi diag(s/(s+lam)) PsiᵀB.
+
+Which weight predicts rows that were not fitted best is told without fitting twice, by
+generalised cross-validation: with H the matrix that turns B into its fit, n rows and
+‖B‖² about the mean,
+
+    GCV(lam) = ‖B − H B‖² / (1 − tr H / n)²,    R² = 1 − GCV / ‖B‖².
+
+R² also says how much of B the view can explain at all.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import is_numpy_array, is_torch_array
 
-from manyview.arrays import ops as _xp
-from manyview.arrays.ops import Array, namespace
+from manyview.arrays import linear, ops
+from manyview.arrays.ops import Array, is_on_gpu, namespace
+from manyview.engine.cuda_graphs import side_by_side
 
+# Below this share of the largest, an eigenvalue of a float64 Gram is rounding.
 FLOOR = 1e-14
+# Products of a Gram on a device: four panels do five eighths of the full product.
 PANELS = 4
 # Of the ridge weight: no more than float32 features bring into their Gram anyway.
 MOST_ROUNDING = 0.02
+# Weights to choose from, in units of the mean eigenvalue of the Gram: neither rows
+# nor anchors change them. Beyond 1 nothing is left of the fit.
+SHARES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+# A view that explains nothing still speaks a little, or a round would ignore it.
+LEAST_EXPLAINED = 0.02
+# Below this share of free rows the cross-validation divides by rounding.
+LEAST_FREE = 0.05
+
+
+class Gram(NamedTuple):
+    """Gram (m, m) of one view's centred features, and the mean (m,) taken out."""
+
+    matrix: Array
+    mean: Array
 
 
 class Ridge(NamedTuple):
@@ -58,7 +83,7 @@ def block_gram(phi: Array, *, exact: bool = True) -> tuple[Array, Array]:
     if is_numpy_array(phi) and phi.dtype == np.float32 and not exact:
         ones = np.ones(len(phi), np.float32)
         return phi.T @ phi, (ones @ phi).astype(np.float64)
-    wide = _xp.wide(phi)
+    wide = ops.wide(phi)
     # A product: adding up columns in float64 takes a device three times as long.
     sums = namespace(wide).ones_like(wide[:, 0]) @ wide
     if not is_torch_array(wide):
@@ -100,7 +125,12 @@ def _rounding(some: Array, n_samples: int) -> float:
 
 def centred_gram(total: Array, sums: Array, count: float) -> Array:
     """Gram of the centred features from the lower triangle of the plain one."""
-    return _xp.mirrored(total) - sums[:, None] * (sums / max(count, 1.0))[None, :]
+    return linear.mirrored(total) - sums[:, None] * (sums / max(count, 1.0))[None, :]
+
+
+def mean_eigenvalue(gram: Array) -> float:
+    """The mean eigenvalue of a Gram: its trace over its size."""
+    return float(gram.diagonal().sum()) / len(gram)
 
 
 def factor_gram(
@@ -129,7 +159,7 @@ def _reduced_ridge(
     gram: Array, mean: Array, lam: float, rank_tol: float, reduces: bool
 ) -> Ridge:
     """The few directions that matter, in Psi or (without `reduces`) in the factor."""
-    values, vectors = _xp.eigh(gram)
+    values, vectors = linear.eigh(gram)
     keep = _kept(values, lam, rank_tol)
     s = values[keep]
     reduce = vectors[:, keep] / s**0.5
@@ -142,13 +172,13 @@ def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
     """(gram + lam I)⁻¹, or None where that is not safely positive definite."""
     if lam <= FLOOR * float(gram.diagonal().sum()):
         return None
-    return _xp.inverse_by_cholesky(_xp.plus_diagonal(gram, lam))
+    return linear.inverse_by_cholesky(linear.plus_diagonal(gram, lam))
 
 
 def _inverse_by_eigenvectors(gram: Array, lam: float) -> Array:
     """(gram + lam I)⁻¹ on the directions that are more than rounding."""
     xp = namespace(gram)
-    values, vectors = _xp.eigh(gram)
+    values, vectors = linear.eigh(gram)
     real = values > FLOOR * values[-1]
     one = xp.ones_like(values)
     shrunk = xp.where(real, one / xp.where(real, values + lam, one), 0.0 * one)
@@ -195,3 +225,80 @@ def start_products(ridge: Ridge, weights: Array) -> Array:
     """Products of the kept features with B = Phi W (or Psi W), without a pass."""
     # The columns of Psi are orthonormal, so their Gram is the identity.
     return ridge.gram @ weights if ridge.reduce is None else weights
+
+
+class Target(NamedTuple):
+    """What is to be predicted, B, as its view sees it.
+
+    Attributes
+    ----------
+    products : array (m, k) or (rank, k)
+        Centred features times B.
+    square : float
+        ‖B‖² about the mean of its rows.
+    n_rows : float
+    """
+
+    products: Array
+    square: float
+    n_rows: float
+
+
+def choose_weights(
+    ridges: tuple[Ridge, ...], targets: list[Target]
+) -> tuple[tuple[Ridge, ...], np.ndarray[Any, Any]]:
+    """`choose_weight` of every view."""
+    pairs = list(zip(ridges, targets, strict=True))
+
+    def one(pair: tuple[Ridge, Target]) -> tuple[Ridge, float]:
+        return choose_weight(*pair)
+
+    if is_on_gpu(ridges[0].gram) and len(pairs) > 1:
+        found = side_by_side(one, pairs, ridges[0].gram.device)
+    else:
+        found = [one(pair) for pair in pairs]
+    chosen, explained = zip(*found, strict=True)
+    return chosen, np.asarray(explained)
+
+
+def choose_weight(made: Ridge, target: Target) -> tuple[Ridge, float]:
+    """The ridge of the least GCV, and its R² (never quite 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import ridge
+    >>> from manyview.stages.ridge import Target, choose_weight
+    >>> x = np.random.default_rng(0).normal(size=(50, 3))
+    >>> x -= x.mean(axis=0)
+    >>> y = x @ np.ones((3, 1))
+    >>> plain = ridge.factor_gram(x.T @ x, np.zeros(3), 1.0, 0.0)
+    >>> _, explained = choose_weight(plain, Target(x.T @ y, float((y * y).sum()), 50))
+    >>> explained > 0.99
+    True
+    """
+    mean_value = mean_eigenvalue(made.gram)
+    if mean_value <= 0 or target.square <= 0:
+        return made, LEAST_EXPLAINED
+    best, least = made, float("inf")
+    for share in SHARES:
+        lam = share * mean_value
+        other = reweighed(made, lam)
+        error = validation_error(other, lam, target)
+        if error < least:
+            best, least = other, error
+    return best, max(1.0 - least / target.square, LEAST_EXPLAINED)
+
+
+def validation_error(made: Ridge, lam: float, target: Target) -> float:
+    """GCV of a ridge factored with this weight."""
+    U = solve(made, target.products)
+    if made.reduce is None:
+        # PhiᵀPhi U = P − lam U: the residual needs no second product.
+        gain = float((U * (target.products + lam * U)).sum())
+        fitted = len(made.gram) - lam * float(made.factor.diagonal().sum())
+    else:
+        gain = float((U * (2.0 * target.products - U)).sum())
+        fitted = float(made.factor.sum())
+    free = max(1.0 - fitted / max(target.n_rows, 1.0), LEAST_FREE)
+    return max(target.square - gain, 0.0) / free**2

@@ -13,6 +13,8 @@ import numpy as np
 
 from manyview.arrays.ops import (
     Array,
+    cast,
+    masked,
     namespace,
     row_norms,
     tall_product,
@@ -20,38 +22,48 @@ from manyview.arrays.ops import (
     to_host,
     wide,
     wide_sum,
+    z_score,
 )
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, Result, State
-from manyview.kmeans.passes import pick, z_score
+from manyview.engine.contract import (
+    NO_CHECKPOINT,
+    Engine,
+    NoCheckpoint,
+    Result,
+    State,
+    touches,
+)
+from manyview.kmeans.passes import pick
 from manyview.running import progress
 from manyview.stages import ridge
-from manyview.stages import sequence as smoothing
-from manyview.stages.kernels import (
+from manyview.stages.anchors import (
     Features,
     block_features,
     count_rows,
-    keep_features,
-    masked,
+    keep_reduced,
 )
-from manyview.stages.ridge_weight import Target
-from manyview.stages.scaling import cast, seen
+from manyview.stages.scaling import hide_empty_rows
+from manyview.stages.sequence import RowSequence, low_pass
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
 
 
-class Start(NamedTuple):
-    """The start of the rounds, B_v = Phi_v W_v, per view; offsets take out means.
+class Weights(NamedTuple):
+    """Weights of the objective's terms.
 
-    With `signs` all views start from the same B_bar, whose columns are the signs
-    of every Phi_v W_v side by side: weak directions then say as much as strong
-    ones, and no column of one view meets an unrelated one of another.
+    `beta` of the consensus, `growth` per round of the smoothing weight a, which
+    starts at `smooth`, `of_views` of every view (1 each in the paper); `centre` says
+    whether rows are z-scored or only brought to one length. With `by_length` a
+    row of B_v counts in B_bar as much as it is long before that: the fit of a row
+    that the view says little of is short.
     """
 
-    features: Features
-    weights: tuple[Matrix, ...]
-    offsets: tuple[Matrix, ...]
-    signs: bool = False
+    beta: float
+    growth: float
+    smooth: float
+    centre: bool
+    of_views: tuple[float, ...]
+    by_length: bool = False
 
 
 class Round(NamedTuple):
@@ -71,7 +83,7 @@ class Round(NamedTuple):
     smooth: tuple[Matrix, ...] | None
     filtered: float
     beta: float
-    worth: tuple[float, ...]
+    of_views: tuple[float, ...]
     centre: bool
     by_length: bool
     keep: bool
@@ -79,22 +91,16 @@ class Round(NamedTuple):
     sums: str = "next"
 
 
-class Weights(NamedTuple):
-    """Weights of the objective's terms.
+class Carried(NamedTuple):
+    """What one round hands to the next: P_v of the centred features, and C_v.
 
-    `beta` of the consensus, `growth` per round of the smoothing weight a, which
-    starts at `smooth`, `worth` of every view (1 each in the paper); `centre` says
-    whether rows are z-scored or only brought to one length. With `by_length` a
-    row of B_v counts in B_bar as much as it is long before that: the fit of a row
-    that the view says little of is short.
+    A start along principal directions has no C_v but the weights W_v that made it,
+    `unfiltered`; where it has neither, every B_v starts from B_bar.
     """
 
-    beta: float
-    growth: float
-    smooth: float
-    centre: bool
-    worth: tuple[float, ...]
-    by_length: bool = False
+    products: list[Matrix]
+    smooth: tuple[Matrix, ...] | None
+    unfiltered: tuple[Matrix, ...] | None = None
 
 
 class History(NamedTuple):
@@ -108,11 +114,8 @@ class History(NamedTuple):
 class Finished(NamedTuple):
     """A checkpoint of the rounds: what was found, and what the next one needs."""
 
-    rounds: list[Round]
-    objective: list[float]
-    trace: list[dict[str, Matrix]]
-    products: list[Matrix]
-    smooth: tuple[Matrix, ...] | None
+    history: History
+    carried: Carried
 
 
 class GraphStart(NamedTuple):
@@ -123,70 +126,33 @@ class GraphStart(NamedTuple):
     centre: bool
 
 
-class First(NamedTuple):
-    """What the first round needs: P_v, C_v if F is there, W_v if it is not.
-
-    With neither, every B_v starts from B_bar.
-    """
-
-    features: Features
-    products: list[Matrix]
-    smooth: tuple[Matrix, ...] | None
-    weights: tuple[Matrix, ...] | None
-
-
+@touches(reads=["F", "Phi", "Psi"], writes=["B_bar", "Psi"])
 def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
     """B_v = B_bar = the graph's own smooth vectors; the first P_v and C_v."""
-    kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
+    phis = []
     F = state["F"]
-    block = seen(block, small.features.scalings)
-    kept["B_bar"] = z_score(F * cast(small.scale, F), small.centre)
+    block = hide_empty_rows(block, small.features.scalings)
+    B_bar = z_score(F * cast(small.scale, F), small.centre)
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
-        keep_features(kept, phi, small.features, v)
-        B = masked(kept["B_bar"], block.there(v))
+        phis.append(phi)
+        B = masked(B_bar, block.there(v))
         # In float64: the ridge fit of the first round blows up the rounding of sums
-        # over rows, and shuffled rows would end in other clusters.
+        # over rows, and other blocks of the same rows would end in other clusters.
         stats[f"P{v}"] = tall_product(wide(phi), wide(B))
         stats[f"sum{v}"] = wide_sum(B, axis=0)
         stats[f"square{v}"] = wide_sum(row_norms(B))
         stats[f"rows{v}"] = count_rows(block.there(v), len(block))
         stats[f"C{v}"] = tall_product(F, B)
-    return Result(state=kept, stats=stats)
+    kept = keep_reduced(phis, small.features)
+    return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
 
 
-def start_step(block: Block, state: State, small: Start) -> Result:
-    """The first B_bar: the views' first embeddings' mean, or their signs."""
-    kept: dict[str, Array] = {}
-    phis, firsts = [], []
-    block = seen(block, small.features.scalings)
-    for v in range(block.present.shape[1]):
-        phi = block_features(block, state, small.features, v)
-        keep_features(kept, phi, small.features, v)
-        first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
-        firsts.append(masked(first, block.there(v)))
-        phis.append(phi)
-    if small.signs:
-        xp = namespace(phis[0])
-        kept["B_bar"] = z_score(xp.sign(xp.concat(firsts, axis=1)), centre=False)
-        return Result(state=kept, stats=_shared_products(block, kept["B_bar"], phis))
-    total = sum(firsts[1:], start=firsts[0])
-    ones = (1.0,) * block.present.shape[1]
-    kept["B_bar"] = total / view_counts(block, total, ones)
-    return Result(state=kept)
-
-
-def _shared_products(block: Block, B_bar: Array, phis: list[Array]) -> dict[str, Array]:
-    """P_v and column sums where every B_v is B_bar."""
-    stats: dict[str, Array] = {}
-    for v, phi in enumerate(phis):
-        B = masked(B_bar, block.there(v))
-        stats[f"P{v}"] = tall_product(phi, B)
-        stats[f"sum{v}"] = wide_sum(B, axis=0)
-    return stats
-
-
+@touches(
+    reads=["B_bar", "F", "F_out", "Phi", "Psi", "Y"],
+    writes=["B_bar", "B"],
+)
 def round_step(block: Block, state: State, small: Round) -> Result:
     """One round of a block: new B_bar; the next P_v and C_v."""
     B_bar, F = state["B_bar"], state.get("F")
@@ -195,8 +161,8 @@ def round_step(block: Block, state: State, small: Round) -> Result:
     stats: dict[str, Array] = {}
     total = xp.zeros_like(B_bar)
     agreed = small.beta * B_bar if small.beta else None
-    heard = xp.zeros_like(B_bar) if small.by_length else total
-    block = seen(block, small.features.scalings)
+    by_length = xp.zeros_like(B_bar) if small.by_length else total
+    block = hide_empty_rows(block, small.features.scalings)
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, small.features, v)
         B = phi @ cast(small.fits[v], phi)
@@ -210,36 +176,34 @@ def round_step(block: Block, state: State, small: Round) -> Result:
             B += small.filtered * state[f"Y{v}"]
         there = block.there(v)
         if small.by_length:
-            heard += small.worth[v] * masked(B, there)
+            by_length += small.of_views[v] * masked(B, there)
         B = masked(z_score(B, small.centre), there)
-        total += small.worth[v] * B
+        total += small.of_views[v] * B
         if small.sums == "next":
             stats[f"P{v}"] = tall_product(phi, B)
             stats[f"sum{v}"] = tall_sum(B)
         elif fit is not None:
-            stats[f"met{v}"] = wide_sum(xp.vecdot(fit, B))
+            stats[f"fit{v}"] = wide_sum(xp.vecdot(fit, B))
         if small.sums != "nobody":
             stats[f"square{v}"] = wide_sum(row_norms(B))
             if F is not None:
                 stats[f"C{v}"] = tall_product(F, B)
         if small.keep or small.trace is not None:
             kept[f"B{v}"] = B
-    counts = view_counts(block, total, small.worth)
-    kept["B_bar"] = fresh = z_score(heard / counts, small.centre)
+    counts = view_counts(block, total, small.of_views)
+    kept["B_bar"] = fresh = z_score(by_length / counts, small.centre)
     if small.sums != "nobody":
         stats["apart"] = wide_sum(fresh * (counts * fresh - 2.0 * total))
     note = None if small.trace is None else _traced(block, kept, small.trace)
-    return Result(
-        state=kept if small.keep else {"B_bar": fresh}, stats=stats, note=note
-    )
+    return Result(kept if small.keep else {"B_bar": fresh}, stats, note)
 
 
-def view_counts(block: Block, model: Array, worth: tuple[float, ...]) -> Array:
+def view_counts(block: Block, model: Array, of_views: tuple[float, ...]) -> Array:
     """Total weight of the views that every row has, as a column."""
     present = to_host(block.present)
     # One number serves all rows where none lacks a view: no column to move about.
     shares = present[:1] if block.complete else present
-    return cast((shares @ np.asarray(worth, dtype=np.float64))[:, None], model)
+    return cast((shares @ np.asarray(of_views, dtype=np.float64))[:, None], model)
 
 
 def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
@@ -251,108 +215,127 @@ def _traced(block: Block, kept: State, rows: Matrix) -> dict[str, Matrix]:
 
 def start_from_graph(
     engine: Engine, start: GraphStart, ridges: tuple[ridge.Ridge, ...]
-) -> tuple[First, list[Target]]:
+) -> tuple[Carried, list[ridge.Target]]:
     """One pass: the first B_bar from F, and what the first round needs of it.
 
     Also what the views are to fit, for the ridge weights to be chosen by.
     """
     total, _ = engine.run(graph_start_step, start, title="Start")
     smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
-    products = _next_products(ridges, total)
-    targets = [_target(total, p, v) for v, p in enumerate(products)]
-    return First(start.features, products, smooth, None), targets
-
-
-def _target(total: dict[str, Any], products: Matrix, v: int) -> Target:
-    """B about its mean, as view v sees it."""
-    n_rows, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
-    about = float(total[f"square{v}"]) - float((sums * sums).sum()) / max(n_rows, 1.0)
-    return Target(products, about, n_rows)
-
-
-def start_from_directions(
-    engine: Engine, start: Start, ridges: tuple[ridge.Ridge, ...]
-) -> First:
-    """One pass: the first B_bar; the authors' first round smooths with B_v itself."""
-    total, _ = engine.run(start_step, start, title="Start")
-    if start.signs:
-        return First(start.features, _next_products(ridges, total), None, None)
-    pairs = zip(ridges, start.weights, strict=True)
-    products = [ridge.start_products(r, w) for r, w in pairs]
-    return First(start.features, products, None, start.weights)
+    products = next_products(ridges, total)
+    targets = []
+    for v, own in enumerate(products):
+        n_rows, sums = float(total[f"rows{v}"]), total[f"sum{v}"]
+        mean_part = float((sums * sums).sum()) / max(n_rows, 1.0)
+        square = float(total[f"square{v}"]) - mean_part
+        targets.append(ridge.Target(own, square, n_rows))
+    return Carried(products, smooth), targets
 
 
 def run_rounds(
     engine: Engine,
-    first: First,
+    features: Features,
     ridges: tuple[ridge.Ridge, ...],
     weights: Weights,
+    first: Carried,
     *,
     max_iter: int,
-    sequence: smoothing.Sequence | None,
-    trace: Matrix | None,
+    sequence: RowSequence | None = None,
+    trace: Matrix | None = None,
     saved: NoCheckpoint = NO_CHECKPOINT,
 ) -> History:
     """All rounds, or those a checkpoint has not seen, one pass each."""
-    begun = saved.load("rounds") or Finished([], [], [], first.products, first.smooth)
-    history, products, smooth = History(*begun[:3]), begun.products, begun.smooth
+    begun = saved.load("rounds") or Finished(History([], [], []), first)
+    history, carried = begun
     saved.put_rows("rounds", engine)
+    n_views = len(ridges)
     for t in range(len(history.rounds), max_iter):
         a = weights.smooth * weights.growth**t
-        fits = [ridge.solve(r, p) for r, p in zip(ridges, products, strict=True)]
-        used = tuple(fits)
-        if t == 0 and first.weights is not None:
-            used = tuple(u + a * w for u, w in zip(fits, first.weights, strict=True))
-        # The first Y_v is the unfiltered start, which may be B_bar itself.
-        from_shared = t == 0 and smooth is None and first.weights is None
+        old = carried.products
+        fits = [ridge.solve(r, p) for r, p in zip(ridges, old, strict=True)]
         # A start within the fits hides what the objective has to know of them.
-        is_last = t == max_iter - 1 and (t > 0 or first.weights is None)
-        small = Round(
-            features=first.features,
-            fits=used,
-            offsets=tuple(r.mean @ u for r, u in zip(ridges, used, strict=True)),
-            smooth=None if smooth is None or not a else tuple(a * c for c in smooth),
+        is_last = t == max_iter - 1 and carried.unfiltered is None
+        small = _next_round(features, ridges, weights, carried, fits, t)._replace(
             filtered=a if sequence is not None and t > 0 else 0.0,
-            beta=weights.beta + (a if from_shared else 0.0),
-            worth=weights.worth,
-            centre=weights.centre,
-            by_length=weights.by_length,
             keep=sequence is not None,
             trace=trace,
             sums="last" if is_last else "next",
         )
         total, notes = engine.run(round_step, small, title=f"Round {t + 1}")
-        old, products = products, [] if is_last else _next_products(ridges, total)
-        met = _met(total, fits, products)
-        energy = [_smooth(engine, total, sequence, v) for v in range(len(ridges))]
+        products = [] if is_last else next_products(ridges, total)
+        smooth = carried.smooth
         if "C0" in total:
-            smooth = tuple(total[f"C{v}"] for v in range(len(ridges)))
+            smooth = tuple(total[f"C{v}"] for v in range(n_views))
+        energy = [_smooth_energy(engine, total, sequence, v) for v in range(n_views)]
+        fit_dots = _fit_dots(total, fits, products)
         history.rounds.append(small)
-        history.objective.append(objective(total, fits, old, met, energy, a, weights))
+        history.objective.append(
+            objective(total, fits, old, fit_dots, energy, a, weights)
+        )
         if trace is not None:
             history.trace.append(
                 _gather_trace(engine, notes, smooth, trace, sequence is not None)
             )
+        carried = Carried(products, smooth)
         fields = ["B_bar"]
         if sequence is not None:
-            fields += [f"Y{v}" for v in range(len(ridges))]
-        done = Finished(*history, products, smooth)
-        saved.save("rounds", done, number=t + 1, engine=engine, fields=fields)
+            fields += [f"Y{v}" for v in range(n_views)]
+        saved.save(
+            "rounds",
+            Finished(history, carried),
+            number=t + 1,
+            engine=engine,
+            fields=fields,
+        )
         if progress.stop_is_asked():
             break
     return history
 
 
-def _met(
+def _next_round(
+    features: Features,
+    ridges: tuple[ridge.Ridge, ...],
+    weights: Weights,
+    carried: Carried,
+    fits: list[Matrix],
+    t: int,
+) -> Round:
+    """What round t broadcasts, but for what its caller wants to keep of it."""
+    a = weights.smooth * weights.growth**t
+    used = tuple(fits)
+    if carried.unfiltered is not None:
+        pairs = zip(fits, carried.unfiltered, strict=True)
+        used = tuple(u + a * w for u, w in pairs)
+    # The first Y_v is the unfiltered start, which may be B_bar itself.
+    from_shared = t == 0 and carried.smooth is None and carried.unfiltered is None
+    smooth = None
+    if carried.smooth is not None and a:
+        smooth = tuple(a * c for c in carried.smooth)
+    return Round(
+        features=features,
+        fits=used,
+        offsets=tuple(r.mean @ u for r, u in zip(ridges, used, strict=True)),
+        smooth=smooth,
+        filtered=0.0,
+        beta=weights.beta + (a if from_shared else 0.0),
+        of_views=weights.of_views,
+        centre=weights.centre,
+        by_length=weights.by_length,
+        keep=False,
+        trace=None,
+    )
+
+
+def _fit_dots(
     total: dict[str, Any], fits: list[Matrix], products: list[Matrix]
 ) -> list[float]:
     """⟨Phi U, B⟩ of every view: from PhiᵀB, or as the last round sums it."""
     if products:
         return [float((u * p).sum()) for u, p in zip(fits, products, strict=True)]
-    return [float(total[f"met{v}"]) for v in range(len(fits))]
+    return [float(total[f"fit{v}"]) for v in range(len(fits))]
 
 
-def _next_products(
+def next_products(
     ridges: tuple[ridge.Ridge, ...], total: dict[str, Any]
 ) -> list[Matrix]:
     """P_v of the centred features from a pass's sums."""
@@ -362,12 +345,12 @@ def _next_products(
     ]
 
 
-def _smooth(
-    engine: Engine, total: dict[str, Any], sequence: smoothing.Sequence | None, v: int
+def _smooth_energy(
+    engine: Engine, total: dict[str, Any], sequence: RowSequence | None, v: int
 ) -> float:
     """‖Y_v‖²; where F is too wide to keep, filter B_v and put Y_v in its place."""
     if sequence is not None:
-        Y = smoothing.low_pass(to_host(engine.read(f"B{v}")), sequence)
+        Y = low_pass(to_host(engine.read(f"B{v}")), sequence)
         engine.put(f"Y{v}", Y)
         return float(np.sum(Y * Y, dtype=np.float64))
     return float((total[f"C{v}"] ** 2).sum()) if f"C{v}" in total else 0.0
@@ -377,7 +360,7 @@ def objective(
     total: dict[str, Any],
     fits: list[Matrix],
     old: list[Matrix],
-    met: list[float],
+    fit_dots: list[float],
     smooth: list[float],
     a: float,
     weights: Weights,
@@ -385,14 +368,14 @@ def objective(
     """The objective at the end of a round, from small matrices alone.
 
     ‖B − Phi U‖² + lam ‖U‖² = ‖B‖² − 2⟨Phi U, B⟩ + ⟨U, PhiᵀB_old⟩, since U solves
-    (PhiᵀPhi + lam I) U = PhiᵀB_old; `met` holds ⟨Phi U, B⟩. For a projection
+    (PhiᵀPhi + lam I) U = PhiᵀB_old; `fit_dots` holds ⟨Phi U, B⟩. For a projection
     ‖B − Y‖² = ‖B‖² − ‖Y‖².
     """
     value = weights.beta * float(total["apart"])
-    for v, worth in enumerate(weights.worth):
+    for v, weight in enumerate(weights.of_views):
         square = float(total[f"square{v}"])
-        fit = square - 2.0 * met[v] + float((fits[v] * old[v]).sum())
-        value += worth * (fit + weights.beta * square + a * (square - smooth[v]))
+        fit = square - 2.0 * fit_dots[v] + float((fits[v] * old[v]).sum())
+        value += weight * (fit + weights.beta * square + a * (square - smooth[v]))
     return 0.5 * value
 
 

@@ -1,10 +1,16 @@
-"""Draw rows by content, so that a shuffled file gives the same draw.
+"""Rows drawn by content, and what they tell of the views.
 
 Every row gets two seeded hashes of its standardised values: a coarse one (rounded
 to 1/64 of a standard deviation, so that rounding in other sums does not move it)
-and a fine one that settles ties. The m rows with the
-smallest hashes are the draw: a bottom-m sketch that blocks, engines and
-workers can merge in any order.
+and a fine one that settles ties. The m rows with the smallest hashes are the draw:
+a bottom-m sketch that blocks, engines and workers can merge in any order, the same
+for a shuffled file.
+
+The neighbours of drawn rows tell how much each view shaped the consensus. A view
+speaks for a partition where the nearest neighbours of a row, in that view alone,
+lie in the row's cluster more often than chance has it; its influence is that
+agreement times the weight it had. Rows are never their own neighbours, so a view of
+noise gets nothing.
 """
 
 from __future__ import annotations
@@ -14,27 +20,42 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import Array, like, namespace, to_host
-from manyview.engine.contract import Engine, Result, State
+from manyview.arrays.linear import plus_diagonal
+from manyview.arrays.ops import (
+    Array,
+    cast,
+    like,
+    mix64,
+    namespace,
+    row_norms,
+    smallest,
+    to_host,
+    wide,
+)
+from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.stages.scaling import (
     Moments,
     Scaling,
-    cast,
+    apply_scaling,
+    hide_empty_rows,
     make_scaling,
     mark_gaps,
     measure,
-    seen,
     suggest,
 )
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
 
+# Steps of a standard deviation: far coarser than rounding, far finer than clusters.
 COARSE = 64.0
 FINE = 2.0**16
-ALL = 2**63 - 1
-SAMPLED_ROWS = 65_536
+ALL = 2**63 - 1  # the largest hash: leaves no row out
 SAMPLED = "sampled"
+# Rows whose neighbours are looked at, all against all: a million distances.
+INFLUENCE_ROWS = 1000
+# Neighbours of a row: the usual number of neighbourhood graphs.
+NEIGHBOURS = 10
 
 
 class Draw(NamedTuple):
@@ -44,13 +65,16 @@ class Draw(NamedTuple):
     ----------
     moments : tuple of Moments
     rows : array (size,)
-        Row numbers in the order of their hashes.
+        Row numbers (the engine's) in the order of their hashes.
+    caller_rows : array (size,)
+        The same rows by the caller's numbers.
     block : Block
         Those rows of all views.
     """
 
     moments: tuple[Moments, ...]
     rows: Matrix
+    caller_rows: Matrix
     block: Block
 
     def view(self, v: int) -> Array:
@@ -59,9 +83,9 @@ class Draw(NamedTuple):
         x = self.block.views[v]
         return x if there.all() else x[np.flatnonzero(there)]
 
-    def seen(self, scalings: tuple[Scaling, ...]) -> Draw:
+    def without_empty_rows(self, scalings: tuple[Scaling, ...]) -> Draw:
         """The draw without the views in which a row holds nothing."""
-        return self._replace(block=seen(self.block, scalings))
+        return self._replace(block=hide_empty_rows(self.block, scalings))
 
 
 class SketchSmall(NamedTuple):
@@ -83,7 +107,7 @@ def draw(engine: Engine, size: int, seed: int) -> Draw:
     """Measure the views and draw `size` rows: two passes and one gathering."""
     moments = measure(engine)
     rows = draw_rows(engine, moments, size, seed)
-    return Draw(moments, rows, engine.take(rows))
+    return Draw(moments, rows, engine.caller_rows(rows), engine.take(rows))
 
 
 def draw_rows(
@@ -96,7 +120,8 @@ def draw_rows(
         for m in moments
     )
     n_rows = engine.n_samples
-    sample = _quantile(SAMPLED_ROWS / n_rows) if n_rows > SAMPLED_ROWS else None
+    few = n_rows <= sizes.sampled_rows
+    sample = None if few else _quantile(sizes.sampled_rows / n_rows)
     # Six standard deviations of room: only repeated rows can make it too tight.
     share = (size + 6 * size**0.5 + 6) / n_rows
     for below in (_quantile(share), ALL):
@@ -118,6 +143,7 @@ def _quantile(share: float) -> int:
     return ALL if share >= 1 else int(share * 2.0**64) - 2**63
 
 
+@touches(writes=[SAMPLED])
 def sketch_step(block: Block, state: State, small: SketchSmall) -> Result:
     """The block's rows of smallest hash: coarse, fine, row number."""
     coarse = _row_hash(block, small, COARSE, None)
@@ -143,7 +169,7 @@ def _row_hash(
         codes = _codes(x, small.moments[v], steps)
         one = _hash(codes, small.multipliers[v])
         total = total + (one if there is None else one * like(there, one))
-    return _mix(total)
+    return mix64(total)
 
 
 def _smallest(keys: Matrix, size: int) -> Matrix:
@@ -170,27 +196,11 @@ def _hash(codes: Array, multiplier: Matrix) -> Array:
     if sp.issparse(codes):
         whole = np.rint(codes.data).astype(np.int32)
         rounded = sp.csr_array((whole, codes.indices, codes.indptr), codes.shape)
-        return _mix(np.asarray(rounded @ multiplier).astype(np.int64))
+        return mix64(np.asarray(rounded @ multiplier).astype(np.int64))
     xp = namespace(codes)
     whole = xp.astype(xp.round(codes), xp.int32)
     whole *= like(multiplier, codes)
-    return _mix(xp.astype(xp.sum(whole, axis=1, dtype=xp.int32), xp.int64))
-
-
-def _mix(h: Array) -> Array:
-    """splitmix64's finaliser: every input bit reaches every output bit."""
-    h = (h ^ _shift(h, 30)) * _signed(0xBF58476D1CE4E5B9)
-    h = (h ^ _shift(h, 27)) * _signed(0x94D049BB133111EB)
-    return h ^ _shift(h, 31)
-
-
-def _shift(h: Array, bits: int) -> Array:
-    """Logical right shift of signed 64-bit integers."""
-    return (h >> bits) & ((1 << (64 - bits)) - 1)
-
-
-def _signed(constant: int) -> int:
-    return constant - 2**64 if constant >= 2**63 else constant
+    return mix64(xp.astype(xp.sum(whole, axis=1, dtype=xp.int32), xp.int64))
 
 
 def choose_scalings(
@@ -203,3 +213,94 @@ def choose_scalings(
         own = suggest(moments, rows, n_clusters) if kind == "auto" else kind
         found.append(mark_gaps(make_scaling(moments, own), rows, n_clusters))
     return tuple(found)
+
+
+class Influence(NamedTuple):
+    """Shares that sum to 1: of all rows, and of the rows of every cluster."""
+
+    overall: Matrix
+    by_cluster: Matrix
+
+
+def first_rows(block: Block, n_rows: int = INFLUENCE_ROWS) -> Block:
+    """The first rows of a drawn block."""
+    views = tuple(x[:n_rows] for x in block.views)
+    return Block(block.start, views, to_host(block.present)[:n_rows])
+
+
+def neighbours(block: Block, scalings: tuple[Scaling, ...]) -> list[Matrix]:
+    """Nearest rows (n_rows, k) of every row in each view; −1 for rows without it."""
+    found = []
+    for v, scaling in enumerate(scalings):
+        there = np.flatnonzero(block.present[:, v])
+        nearest = np.full((len(block), NEIGHBOURS), -1)
+        k = min(NEIGHBOURS, there.size - 1)
+        if k > 0:
+            d = _apart(apply_scaling(block.views[v][there], scaling))
+            nearest[there, :k] = there[to_host(smallest(d, k)[1])]
+        found.append(nearest)
+    return found
+
+
+def _apart(rows: Any) -> Array:
+    """Squared distances between all rows; a row is infinitely far from itself."""
+    products = rows @ rows.T
+    dense = wide(products.toarray() if sp.issparse(products) else products)
+    length = wide(row_norms(rows))
+    d = length[:, None] + length[None, :] - 2.0 * dense
+    return plus_diagonal(d, np.inf)
+
+
+def agreement(nearest: Matrix, labels: Matrix) -> Matrix:
+    """Share of a row's neighbours in its own cluster, beyond chance; NaN without."""
+    there = nearest[:, 0] >= 0
+    out = np.full(len(labels), np.nan)
+    if there.sum() < 2:
+        return out
+    own = labels[there]
+    counts = np.bincount(own)[own] - 1
+    chance = np.minimum(counts / (own.size - 1), 1.0 - 1e-9)
+    mask = nearest[there] >= 0
+    same = (labels[nearest[there]] == own[:, None]) & mask
+    share = same.sum(axis=1) / mask.sum(axis=1)
+    out[there] = (share - chance) / (1.0 - chance)
+    return out
+
+
+def measure_influence(
+    block: Block,
+    scalings: tuple[Scaling, ...],
+    labels: Matrix,
+    weights: Matrix,
+    n_clusters: int,
+) -> Influence:
+    """Influence of every view on the labels of drawn rows.
+
+    `weights` (n_views,) are the weights of the views in the consensus.
+    """
+    some = first_rows(block)
+    found = to_host(labels[: len(some)])
+    rows = np.stack([agreement(n, found) for n in neighbours(some, scalings)], axis=1)
+    by_cluster = np.full((n_clusters, len(scalings)), 1.0 / len(scalings))
+    for j in range(n_clusters):
+        if np.any(found == j):
+            by_cluster[j] = _shares(rows[found == j], weights)
+    return Influence(_shares(rows, weights), by_cluster)
+
+
+def _shares(rows: Matrix, weights: Matrix) -> Matrix:
+    """Mean agreement times weight, as shares; equal where no view agrees at all."""
+    seen = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
+    parts = np.maximum(np.nansum(rows, axis=0) / seen, 0.0) * weights
+    total = float(parts.sum())
+    return parts / total if total > 0 else np.full(parts.size, 1.0 / parts.size)
+
+
+def vote(nearest: Matrix, labels: Matrix, n_clusters: int) -> Matrix:
+    """Cluster most neighbours of a row are in; −1 for rows without the view."""
+    there = nearest[:, 0] >= 0
+    counts = np.zeros((len(labels), n_clusters))
+    for column in nearest.T:
+        rows = np.flatnonzero(column >= 0)
+        counts[rows, labels[column[rows]]] += 1.0
+    return np.where(there, counts.argmax(axis=1), -1)

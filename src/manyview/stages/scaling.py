@@ -16,6 +16,7 @@ from array_api_compat import is_torch_array
 
 from manyview.arrays.ops import (
     Array,
+    cast,
     has_float64,
     like,
     namespace,
@@ -24,17 +25,23 @@ from manyview.arrays.ops import (
     wide,
     wide_sum,
 )
-from manyview.engine.contract import Engine, Result, State
+from manyview.engine.contract import Engine, Result, State, touches
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
 
 SCALINGS = ("auto", "standard", "global", "cosine", "unit", "root", None)
 
+# More than half of the entries: zeros are then the rule.
 MOSTLY = 0.5
+# Sums of histogram rows differ by little more than rounding.
 EVEN = 1e-3
+# Root mean square correlation; chosen on the tuning half (DESIGN.md): tells principal
+# components (Cifar-10-deep) from other features (CCV).
 UNCORRELATED = 0.1
+# Squared deviations that are less of the squares have lost their digits to the mean.
 LEAST_SPREAD = 1e-4
+# Rows and features that tell the kind of a view: bound the products of the rule.
 RULE_ROWS = 2000
 RULE_FEATURES = 600
 
@@ -90,6 +97,7 @@ def measure(engine: Engine) -> tuple[Moments, ...]:
     return tuple(_moments(parts) for parts in zip(*notes, strict=True))
 
 
+@touches()
 def survey_step(block: Block, state: State, small: None) -> Result:
     """Count, column means and squared deviations of this block's rows, per view."""
     return Result(note=tuple(_survey(block, v) for v in range(len(block.views))))
@@ -250,7 +258,7 @@ def mark_gaps(scaling: Scaling, rows: Array, n_clusters: int) -> Scaling:
     return scaling._replace(gaps=n_clusters <= filled < rows.shape[0])
 
 
-def seen(block: Block, scalings: tuple[Scaling, ...]) -> Block:
+def hide_empty_rows(block: Block, scalings: tuple[Scaling, ...]) -> Block:
     """The block without the views in which a row holds nothing but zeros.
 
     A row of zeros in every view it has keeps them all.
@@ -284,9 +292,3 @@ def _signed_root(x: Array) -> Array:
 def _scale_csr(x: Any, scale: Matrix) -> Any:
     data = x.data * scale[x.indices].astype(x.dtype)
     return sp.csr_array((data, x.indices, x.indptr), shape=x.shape)
-
-
-def cast(small: Any, model: Array) -> Array:
-    """A small float64 array on the device and in the dtype of `model`."""
-    array = like(small, model)
-    return namespace(array).astype(array, model.dtype)

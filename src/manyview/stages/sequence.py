@@ -8,7 +8,7 @@ worth keeping. Few frequencies: an orthonormal basis F and Y = F FᵀB, which
 streams. Many: a discrete cosine transform of the gathered rows.
 
 The order-free counterpart, the low frequencies of an anchor graph, is in
-`graph`.
+`anchor_graph`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ import numpy as np
 import scipy.fft
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, like, namespace, to_host, wide
-from manyview.engine.contract import Engine, Result, State
+from manyview.arrays.ops import Array, cast, like, namespace, to_host, wide
+from manyview.engine.contract import Engine, Result, State, touches
 from manyview.errors import InputError, InputTypeError, OrderWarning
-from manyview.stages.scaling import cast
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
+# Up to here the product with F is cheaper than a cosine transform (timed).
 MOST_BASIS_VECTORS = 512
+# Share of steps that differ from the median: more than half is no rhythm.
 IRREGULAR = 0.5
 
 
-class Sequence(NamedTuple):
+class RowSequence(NamedTuple):
     """An order of the rows: where each row stands, and how much is kept.
 
     Attributes
@@ -73,7 +74,7 @@ def make_sequence(
     n_low: int,
     min_duration: float | None,
     periodic: bool,
-) -> Sequence:
+) -> RowSequence:
     """Rows as they stand, or by `order`, within `groups`; checked."""
     key = _check_key(order, n_samples, "order")
     names = _check_key(groups, n_samples, "groups")
@@ -97,7 +98,7 @@ def make_sequence(
         duration = _duration_in_rows(min_duration, key, group, rows)
         cut = np.array([math.ceil(n / duration) for n in lengths])
     cut = np.clip(cut, 1, lengths // 2 + 1)
-    return Sequence(group, position, rows, lengths, cut, periodic)
+    return RowSequence(group, position, rows, lengths, cut, periodic)
 
 
 def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
@@ -155,24 +156,25 @@ def check_n_low(n_low: int, n_rows: int) -> None:
         )
 
 
-def put_basis(engine: Engine, sequence: Sequence) -> None:
+def put_sequence_basis(engine: Engine, sequence: RowSequence) -> None:
     """Give every row its F, in one pass that reads no views."""
     nothing = np.empty(0)
     small = sequence._replace(group=nothing, position=nothing, rows=nothing)
     engine.put("group", sequence.group)
     engine.put("position", sequence.position)
-    engine.run(basis_step, small, title="Basis", views=False)
+    engine.run(sequence_basis_step, small, title="Basis", views=False)
     engine.drop("group")
     engine.drop("position")
 
 
-def put_filtered(engine: Engine, sequence: Sequence) -> None:
+def put_filtered(engine: Engine, sequence: RowSequence) -> None:
     """F_out: the low-pass of a graph's F along the sequence, computed once."""
     F = to_host(engine.read("F"))
     engine.put("F_out", low_pass(F, sequence))
 
 
-def basis_step(block: Block, state: State, small: Sequence) -> Result:
+@touches(reads=["group", "position", "B_bar"], writes=["F"])
+def sequence_basis_step(block: Block, state: State, small: RowSequence) -> Result:
     """F of a block: every recording has its own columns, zero elsewhere."""
     group, position = state["group"], state["position"]
     widths = np.minimum(2 * small.n_low - 1, small.lengths)
@@ -219,7 +221,7 @@ def cosine_basis(positions: Array, n_rows: int, n_low: int) -> Array:
     return waves / math.sqrt(n_rows)
 
 
-def low_pass(values: Matrix, sequence: Sequence) -> Matrix:
+def low_pass(values: Matrix, sequence: RowSequence) -> Matrix:
     """F Fᵀ values by a fast transform per recording, for any number of vectors."""
     out = np.empty_like(values)
     edges = np.concatenate([[0], np.cumsum(sequence.lengths)])

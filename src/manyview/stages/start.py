@@ -1,19 +1,88 @@
-"""The first B_v without a graph: features along their leading principal directions."""
+"""The first B_bar without a graph: features along leading principal directions."""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from manyview.arrays.ops import Array, eigh, like, namespace, wide
+from manyview.arrays.linear import eigh
+from manyview.arrays.ops import (
+    Array,
+    cast,
+    like,
+    masked,
+    namespace,
+    tall_product,
+    wide,
+    wide_sum,
+    z_score,
+)
+from manyview.engine.contract import Engine, Result, State, touches
 from manyview.stages import ridge
-from manyview.stages.anchors import features
-from manyview.stages.kernels import Features
-from manyview.stages.rounds import Start
+from manyview.stages.anchors import Features, block_features, features, keep_reduced
+from manyview.stages.rounds import Carried, next_products, view_counts
 from manyview.stages.sampling import Draw
+from manyview.stages.scaling import hide_empty_rows
+from manyview.views.views import Block
 
+Matrix = np.ndarray[Any, Any]
+
+# Drawn rows whose principal directions the rounds start from, as in the authors' code.
 PRINCIPAL_ROWS = 1000
 # Below this share of the largest eigenvalue, the side of a row is rounding.
 LEAST_SIDES = 1e-6
+
+
+class DirectionStart(NamedTuple):
+    """The start of the rounds, B_v = Phi_v W_v, per view; offsets take out means.
+
+    With `signs` all views start from the same B_bar, whose columns are the signs
+    of every Phi_v W_v side by side: weak directions then say as much as strong
+    ones, and no column of one view meets an unrelated one of another.
+    """
+
+    features: Features
+    weights: tuple[Matrix, ...]
+    offsets: tuple[Matrix, ...]
+    signs: bool = False
+
+
+@touches(reads=["Phi", "Psi"], writes=["B_bar", "Psi"])
+def direction_start_step(block: Block, state: State, small: DirectionStart) -> Result:
+    """The first B_bar: the views' first embeddings' mean, or their signs."""
+    phis, firsts = [], []
+    stats: dict[str, Array] = {}
+    block = hide_empty_rows(block, small.features.scalings)
+    for v in range(block.present.shape[1]):
+        phi = block_features(block, state, small.features, v)
+        first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
+        firsts.append(masked(first, block.there(v)))
+        phis.append(phi)
+    if small.signs:
+        xp = namespace(phis[0])
+        B_bar = z_score(xp.sign(xp.concat(firsts, axis=1)), centre=False)
+        for v, phi in enumerate(phis):
+            B = masked(B_bar, block.there(v))
+            stats[f"P{v}"] = tall_product(phi, B)
+            stats[f"sum{v}"] = wide_sum(B, axis=0)
+    else:
+        total = sum(firsts[1:], start=firsts[0])
+        B_bar = total / view_counts(block, total, (1.0,) * block.present.shape[1])
+    kept = keep_reduced(phis, small.features)
+    return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
+
+
+def start_from_directions(
+    engine: Engine, start: DirectionStart, ridges: tuple[ridge.Ridge, ...]
+) -> Carried:
+    """One pass: the first B_bar; the authors' first round smooths with B_v itself."""
+    total, _ = engine.run(direction_start_step, start, title="Start")
+    if start.signs:
+        return Carried(next_products(ridges, total), None)
+    pairs = zip(ridges, start.weights, strict=True)
+    products = [ridge.start_products(r, w) for r, w in pairs]
+    return Carried(products, None, start.weights)
 
 
 def principal_start(
@@ -24,7 +93,7 @@ def principal_start(
     seed: int,
     *,
     signs: bool,
-) -> Start:
+) -> DirectionStart:
     """First B_v: leading principal directions of drawn rows of Phi_v.
 
     With `signs` the views share the `n_components` columns.
@@ -38,7 +107,7 @@ def principal_start(
         lead = principal_directions(wide(phi), width, seed, floor)
         weights.append(ridge.express(r, lead))
     offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
-    return Start(kept, tuple(weights), offsets, signs)
+    return DirectionStart(kept, tuple(weights), offsets, signs)
 
 
 def principal_directions(rows: Array, k: int, seed: int, floor: float = 0.0) -> Array:

@@ -1,20 +1,22 @@
-"""What users hand over as views: told apart, named, and checked for kind and shape.
+"""What users hand over, views and parameters: told apart, named, checked.
 
-Values are looked at later, block by block; here nothing is read that is not in
-memory already.
+Values of views are looked at later, block by block; here nothing is read that is
+not in memory already. Files under views are watched while they are in use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj
 
-from manyview.errors import InputError, InputTypeError
+from manyview.errors import FileError, InputError, InputTypeError
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,29 @@ def parse_view(item: Any, name: str) -> Parsed:
     if sp.issparse(item):
         array = item if item.format in ("csr", "csc") else item.tocsr()
         array = array.tocsr() if array.format == "csc" else array
-    elif not (is_array_api_obj(item) or is_lazy(item)):
+    elif not (is_array_api_obj(item) or reads_on_demand(item)):
         array = _to_array(item, name)
     _check_kind(array, name)
     _check_shape(array, name)
     return Parsed(array)
 
 
-def is_lazy(item: Any) -> bool:
+def reads_on_demand(item: Any) -> bool:
     """HDF5 and Zarr arrays: shaped, typed, sliced on demand."""
     return all(hasattr(item, a) for a in ("shape", "dtype", "__getitem__", "chunks"))
+
+
+def is_dask(array: Any) -> bool:
+    """Is this a Dask array or DataFrame?"""
+    return hasattr(array, "__dask_graph__")
+
+
+def lies_elsewhere(X: Any) -> bool:
+    """Are these Dask collections or paths, rather than rows in memory?"""
+    items = X.values() if isinstance(X, Mapping) else X
+    many = list(items) if isinstance(items, (list, tuple, ValuesView)) else [X]
+    are_paths = bool(many) and all(isinstance(i, (str, os.PathLike)) for i in many)
+    return are_paths or any(is_dask(item) for item in many)
 
 
 def _to_array(item: Any, name: str) -> Any:
@@ -194,3 +209,150 @@ def check_present(present: Any, n_samples: int, n_views: int) -> Any:
             f"it has {mask.shape}."
         )
     return None if mask.all() else mask
+
+
+class Watched(NamedTuple):
+    """A file as it was when its rows were opened.
+
+    Rows mapped beyond the end of a shortened file would end the process with a bus
+    error, HDF5 would read them as zeros, and rows written meanwhile would mix two
+    data sets in one result. A file that is removed, or replaced by another under
+    its name, does no harm: open rows stay those of the old one.
+    """
+
+    path: Path
+    inode: int
+    size: int
+    written: int
+
+
+def watch(arrays: Iterable[Any]) -> tuple[Watched, ...]:
+    """The files that the arrays read from."""
+    found = {path: _look(path) for a in arrays for path in _files_of(a)}
+    return tuple(w for w in found.values() if w is not None)
+
+
+def require_unchanged(files: Iterable[Watched]) -> None:
+    """Raise a `FileError` if one of the files was written to since."""
+    for before in files:
+        now = _look(before.path)
+        if now is None or now.inode != before.inode or now == before:
+            continue
+        raise FileError(
+            f"{before.path} was changed while its rows were in use: it had "
+            f"{before.size} bytes, now it has {now.size}. Start again when nothing "
+            "writes to it."
+        )
+
+
+def _look(path: Path) -> Watched | None:
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return Watched(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+def _files_of(array: Any) -> Iterator[Path]:
+    if sp.issparse(array):
+        for name in ("data", "indices", "indptr"):
+            yield from _files_of(getattr(array, name, None))
+    file: Any = getattr(array, "file", None)
+    if getattr(file, "mode", None) == "r":  # of HDF5, not opened for writing by us
+        yield Path(str(file.filename))
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap) and array.filename is not None:
+            yield Path(str(array.filename))
+            return
+        array = array.base
+
+
+def check_count(value: Any, name: str, least: int = 1) -> None:
+    """`value` must be a whole number of at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InputTypeError(
+            f"{name} must be a whole number; got {value!r} "
+            f"({type(value).__name__}). Give an integer of at least {least}."
+        )
+    if value < least:
+        raise InputError(f"{name} must be at least {least}; got {value}.")
+
+
+def check_number(value: Any, name: str, least: float = 0.0) -> None:
+    """`value` must be a finite real number of at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise InputTypeError(
+            f"{name} must be a number; got {value!r} ({type(value).__name__})."
+        )
+    if not np.isfinite(value) or value < least:
+        raise InputError(f"{name} must be finite and at least {least:g}; got {value}.")
+
+
+def check_dtype(value: Any, name: str = "dtype") -> None:
+    """`value` must be None, float32 or float64."""
+    try:
+        known = value is None or np.dtype(value) in (np.float32, np.float64)
+    except TypeError:
+        known = False
+    if not known:
+        raise InputError(
+            f"{name}={value!r} is no dtype to compute in. Give 'float32', 'float64', "
+            "or None to follow the data."
+        )
+
+
+def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
+    """`value` must be one of the named choices."""
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+        known = ", ".join(repr(c) for c in choices)
+        raise InputError(f"{name}={value!r} is unknown; choose one of {known}.")
+
+
+def check_flag(value: Any, name: str) -> None:
+    """`value` must be True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_rows(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
+    """Sorted row numbers, each of which must exist."""
+    ids = np.unique(np.asarray(rows))
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.size == 0:
+        raise InputTypeError(
+            f"Row numbers must be a non-empty list of integers; got {rows!r}."
+        )
+    if ids[0] < 0 or ids[-1] >= n_samples:
+        raise InputError(
+            f"Row numbers must lie in 0 … {n_samples - 1}; got {ids[0]} … {ids[-1]}."
+        )
+    return ids
+
+
+def is_single_table(X: Any) -> bool:
+    """One in-memory 2-D table, rather than a container of views."""
+    if isinstance(X, (list, tuple)):
+        return len(X) == 0 or (
+            isinstance(X[0], (list, tuple))
+            and (len(X[0]) == 0 or np.ndim(X[0][0]) == 0)
+        )
+    return isinstance(X, np.ndarray) or sp.issparse(X) or hasattr(X, "columns")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """NumPy generator from None, an int, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state={random_state!r} cannot seed a generator. Give None, a "
+            "non-negative integer or a NumPy generator."
+        ) from error
+
+
+def child_seed(rng: np.random.Generator) -> int:
+    """A 31-bit seed for scikit-learn's estimators."""
+    return int(rng.integers(2**31 - 1))

@@ -7,6 +7,7 @@ block. Rows are samples everywhere.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,17 +19,19 @@ from array_api_compat import device, is_torch_array
 
 from manyview.arrays.ops import Array, like, namespace, to_host
 from manyview.errors import FileError, InputError, RowError
-from manyview.views.containers import container_parts, is_container
-from manyview.views.file_watch import require_unchanged, watch
+from manyview.views.containers import container_parts
+from manyview.views.filling import feature_means, fill_gaps
 from manyview.views.parsing import (
     check_feature_names,
     check_names,
     check_per_row,
     check_present,
     check_rows_agree,
-    is_lazy,
     parse_view,
+    reads_on_demand,
+    require_unchanged,
     split_input,
+    watch,
 )
 
 Rows = slice | np.ndarray[Any, Any]
@@ -135,7 +138,7 @@ class Views:
         """
         if isinstance(data, Views):
             return data
-        if is_container(data):
+        if hasattr(data, "obsm"):  # AnnData and MuData
             views = Views(**container_parts(data, parts))
             views.origin = type(data).__name__
             return views
@@ -222,10 +225,10 @@ class Views:
         """
         if how != "mean":
             raise InputError(f"how={how!r} is unknown; the only way to fill is 'mean'.")
-        means = [_feature_means(a) for a in (like or self).arrays]
+        means = [feature_means(a) for a in (like or self).arrays]
         kept = self[:]
         kept.arrays = tuple(
-            a if m is None else _fill(np.asarray(a), m)
+            a if m is None else fill_gaps(np.asarray(a), m)
             for a, m in zip(self.arrays, means, strict=True)
         )
         return kept
@@ -242,11 +245,34 @@ class Views:
             found.append(start + np.flatnonzero(to_host(there)))
         return np.concatenate(found)
 
-    def block(self, rows: Rows, dtype: Any = None) -> Block:
-        """The chosen rows as floating-point arrays, checked for NaN and infinity."""
-        start = (rows.start or 0) if isinstance(rows, slice) else 0
+    @property
+    def in_memory(self) -> bool:
+        """Do all views lie in this process's memory, none on disk?"""
+        return not self._files and not any(reads_on_demand(a) for a in self.arrays)
+
+    def in_order(self, view_order: Sequence[int]) -> Views:
+        """The same rows with the views in another order."""
+        kept = copy.copy(self)
+        kept.names = tuple(self.names[v] for v in view_order)
+        kept.feature_names = tuple(self.feature_names[v] for v in view_order)
+        kept.arrays = tuple(self.arrays[v] for v in view_order)
+        if self.present is not None:
+            kept.present = self.present[:, list(view_order)]
+        return kept
+
+    def block(
+        self, rows: Rows, dtype: Any = None, *, start: int | None = None
+    ) -> Block:
+        """The chosen rows as floating-point arrays, checked for NaN and infinity.
+
+        Errors and `Block.start` count rows from `start`; default the first one's
+        number where the rows are a slice.
+        """
+        if start is None:
+            start = (rows.start or 0) if isinstance(rows, slice) else 0
         given = None if self.present is None else self.present[rows]
-        require_unchanged(self._files)
+        if self._files:
+            require_unchanged(self._files)
         raw = [_take(a, rows) for a in self.arrays]
         return make_block(raw, self.names, start, given, dtype or self.dtype)
 
@@ -362,24 +388,6 @@ def _reject_values(name: str, row: int, seen: str) -> None:
     )
 
 
-def _feature_means(array: Any) -> np.ndarray[Any, Any] | None:
-    """Means over the known entries (0 where there is none); None where all are."""
-    if sp.issparse(array) or np.dtype(str(array.dtype).removeprefix("torch.")).kind != (
-        "f"
-    ):
-        return None
-    values = np.asarray(array)
-    known = ~np.isnan(values)
-    counts = np.maximum(known.sum(axis=0), 1)
-    return np.asarray(np.where(known, values, 0.0).sum(axis=0) / counts)
-
-
-def _fill(values: np.ndarray[Any, Any], means: np.ndarray[Any, Any]) -> Any:
-    gaps = np.isnan(values)
-    some = gaps & ~gaps.all(axis=1, keepdims=True)
-    return np.where(some, means.astype(values.dtype), values) if some.any() else values
-
-
 def _blank_rows(array: Array, keep: Array) -> Array:
     """A copy with the rows that are not kept set to zero."""
     if sp.issparse(array):
@@ -415,7 +423,7 @@ def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
 def _take(array: Any, rows: Rows) -> Any:
     """Rows of a view; lazy arrays read only what is asked for, in file order."""
     try:
-        if isinstance(rows, slice) or not is_lazy(array):
+        if isinstance(rows, slice) or not reads_on_demand(array):
             return array[rows]
         unique, back = np.unique(rows, return_inverse=True)
         return np.asarray(array[unique])[back]

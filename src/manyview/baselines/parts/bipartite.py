@@ -16,10 +16,10 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import gen_batches
 
-from manyview.arrays.ops import csr, index_sum, smallest
+from manyview.arrays.linear import csr
+from manyview.arrays.ops import index_sum, smallest, squared_distances
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.simplex import project_groups
-from manyview.stages.anchors import squared_distances
 
 # Entries of a dense block of rows: 32 MB in float64.
 BLOCK_ENTRIES = 4_000_000

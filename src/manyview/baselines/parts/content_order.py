@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from manyview.base import FloatArray, IntArray, child_seed, dense_views
+from manyview.base import FloatArray, IntArray
+from manyview.baselines.parts.dense import dense_views
 from manyview.engine.contract import open_engine
 from manyview.stages.sampling import draw_rows
 from manyview.stages.scaling import measure
+from manyview.views.parsing import child_seed
 from manyview.views.views import Views
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import unit_rows
-from manyview.base import FloatArray, IntArray, child_seed
-from manyview.kmeans.quiet import quiet_fit
+from manyview.base import FloatArray, IntArray
+from manyview.kmeans.passes import quiet_fit
+from manyview.views.parsing import child_seed
 
 MAX_ITER = 100
 

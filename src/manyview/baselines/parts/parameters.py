@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from manyview.base import (
-    MultiViewClusterer,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-)
+from manyview.base import MultiViewClusterer
+from manyview.views.parsing import check_choice, check_count, check_flag, check_number
 
 
 def check_parameters(

@@ -9,7 +9,7 @@ import pytest
 
 from manyview import S2MVTC
 from manyview.running import progress
-from manyview.running.interrupt import finish_the_round
+from manyview.running.progress import finish_the_round
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals there")
 

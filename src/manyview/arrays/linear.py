@@ -1,0 +1,206 @@
+"""Linear algebra on small symmetric matrices and k-sparse ones, on NumPy and torch.
+
+Leading eigenvectors of a positive semidefinite matrix come by Lanczos steps (ARPACK)
+on the host. On a device by Chebyshev-filtered blocks, where every step is a matrix
+product. By Rayleigh–Ritz the vectors found diagonalise the matrix among themselves
+exactly, converged or not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from array_api_compat import is_numpy_array, is_torch_array
+from scipy.sparse.linalg import eigsh
+
+from manyview.arrays.ops import Array, is_on_gpu, like, namespace, to_host, wide
+
+Matrix = np.ndarray[Any, Any]
+
+# Rows of a dense chunk of Z on a GPU: enough to keep it busy, little to hold.
+CHUNK_ROWS = 16384
+# Up to this size all eigenvectors take no longer than the leading ones (timed).
+DENSE_SIZE = 600
+DENSE_SIZE_ON_DEVICE = 2048
+# Below this share of the largest, an eigenvalue is rounding.
+NO_SIZE = 1e-9
+# Directions beyond those asked for, which speed the filter up.
+SPARE = 10
+# Bounds of the Chebyshev filter: float64 holds a growth of e²⁴ beside 1.
+MOST_FILTERS = 12
+MOST_DEGREE = 24
+MOST_GROWTH = 24.0
+PRECISION = 1e-6
+
+
+def eigh(matrix: Array, n_largest: int | None = None) -> tuple[Array, Array]:
+    """Eigenvalues (ascending) and eigenvectors of a symmetric float64 matrix.
+
+    All of them, or the largest, which take a third of the time on the host.
+    """
+    size = matrix.shape[0]
+    first = 0 if n_largest is None else max(size - n_largest, 0)
+    if is_torch_array(matrix):
+        import torch
+
+        values, vectors = torch.linalg.eigh(matrix)
+        return values[first:], vectors[:, first:]
+    if size == 1:
+        return np.linalg.eigh(matrix)  # the drivers of old SciPy ask for room to work
+    some = {"subset_by_index": [first, size - 1]} if first else {"driver": "evd"}
+    values, vectors = scipy.linalg.eigh(matrix, **some)
+    return values, vectors
+
+
+def inverse_by_cholesky(matrix: Array) -> Array | None:
+    """Inverse of a positive definite float64 matrix; None where it is not one."""
+    if is_torch_array(matrix):
+        import torch
+
+        lower, info = torch.linalg.cholesky_ex(matrix)
+        return None if int(info) else torch.cholesky_inverse(lower)
+    try:
+        lower = scipy.linalg.cholesky(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        return None
+    inverse, info = scipy.linalg.lapack.dpotri(lower, lower=1)
+    return None if info else mirrored(inverse)
+
+
+def mirrored(lower: Array) -> Array:
+    """The symmetric matrix of a lower triangle; what stands above it means nothing."""
+    xp = namespace(lower)
+    number = like(np.arange(lower.shape[0]), lower)
+    return xp.where(number[:, None] >= number[None, :], lower, lower.T)
+
+
+def plus_diagonal(matrix: Array, value: float) -> Array:
+    """matrix + value · I, as a new matrix."""
+    if is_torch_array(matrix):
+        out = matrix.clone()
+        out.diagonal().add_(value)
+        return out
+    out = matrix.copy()
+    np.fill_diagonal(out, out.diagonal() + value)
+    return out
+
+
+def weighted_rows(columns: Array, weights: Array, table: Array) -> Array:
+    """Σ_j weights_ij · table[columns_ij]: a sparse matrix times a thin table."""
+    if is_torch_array(weights):
+        from torch.nn.functional import embedding_bag
+
+        return embedding_bag(columns, table, per_sample_weights=weights, mode="sum")
+    return like(csr(columns, weights, table.shape[0]) @ to_host(table), weights)
+
+
+def csr(columns: Array, weights: Array, n_columns: int) -> Any:
+    """The sparse matrix with these columns and weights in every row."""
+    n_rows, k = columns.shape
+    indptr = np.arange(0, n_rows * k + 1, k)
+    parts = (to_host(weights).ravel(), to_host(columns).ravel(), indptr)
+    return sp.csr_array(parts, shape=(n_rows, n_columns))
+
+
+def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
+    """ZᵀZ, dense and in float64, of the sparse Z with these rows.
+
+    On a GPU by dense products of chunks. Weights cut to 11 binary digits pass
+    through TF32 unchanged, so only this product may use it.
+    """
+    if not is_on_gpu(weights):
+        # Sums in float32 would hang on the order of the rows.
+        z = csr(columns, wide(weights), n_columns)
+        return like((z.T @ z).toarray(), weights)
+    import torch
+
+    total = weights.new_zeros((n_columns, n_columns), dtype=torch.float64)
+    exact = torch.round(weights.to(torch.float32) * 1024) / 1024
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        for first in range(0, columns.shape[0], CHUNK_ROWS):
+            rows = slice(first, first + CHUNK_ROWS)
+            z = exact.new_zeros((columns[rows].shape[0], n_columns))
+            z.scatter_add_(1, columns[rows].to(torch.int64), exact[rows])
+            total += z.T @ z
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+    return total
+
+
+def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
+    """Leading eigenvalues (descending, on the host) and their vectors.
+
+    Directions of no size are left out. Signs come from the data: the cubes of
+    a vector's entries sum to a positive number.
+    """
+    size = len(gram)
+    r = min(r, size)
+    dense = DENSE_SIZE if is_numpy_array(gram) else DENSE_SIZE_ON_DEVICE
+    if size <= dense or 5 * (r + SPARE) > size:
+        values, vectors = eigh(gram, r)
+    elif is_numpy_array(gram):
+        values, vectors = _lanczos(gram, r)
+    else:
+        values, vectors = _filtered(gram, r)
+    xp = namespace(vectors)
+    order = np.argsort(to_host(values), kind="stable")
+    values, vectors = values[like(order, values)], vectors[:, like(order, vectors)]
+    found = to_host(values)[::-1]
+    kept = int(np.count_nonzero(found > NO_SIZE * max(float(found[0]), 1e-300)))
+    vectors = xp.flip(vectors, axis=1)[:, :kept]
+    sides = xp.sum(vectors**3, axis=0)
+    return found[:kept].copy(), xp.where(sides < 0, -vectors, vectors)
+
+
+def leading_values(gram: Array, r: int) -> Matrix:
+    """Leading eigenvalues alone, descending, on the host."""
+    if is_numpy_array(gram) or len(gram) > DENSE_SIZE_ON_DEVICE:
+        return leading(gram, r)[0]
+    return to_host(namespace(gram).linalg.eigvalsh(gram))[::-1][:r].copy()
+
+
+def _lanczos(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:
+    """Lanczos steps in float32 (they read the matrix once each), then exact."""
+    start = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)
+    narrow = gram.astype(np.float32)
+    _, rough = eigsh(narrow, k=r, v0=start, ncv=3 * r + SPARE, tol=1e-6)
+    Q = np.linalg.qr(rough.astype(np.float64))[0]
+    values, turn = scipy.linalg.eigh(Q.T @ (gram @ Q))
+    return values, Q @ turn
+
+
+def _filtered(gram: Array, r: int) -> tuple[Array, Array]:
+    """Ascending leading eigenpairs; a few directions more than asked for help.
+
+    Each filter is a Chebyshev polynomial that stays small between 0 and the least
+    eigenvalue of the block, and grows as fast as precision allows above it.
+    """
+    xp = namespace(gram)
+    start = np.random.default_rng(0).standard_normal((len(gram), r + SPARE))
+    Q = xp.linalg.qr(gram @ (gram @ like(start, gram)))[0]
+    for _ in range(MOST_FILTERS):
+        image = gram @ Q
+        values, turn = eigh(0.5 * (Q.T @ image + image.T @ Q))
+        Q, image = Q @ turn, image @ turn
+        miss = xp.linalg.vector_norm(image - Q * values, axis=0)[SPARE:]
+        low, high = float(values[0]), float(values[-1])
+        if float(xp.max(miss)) <= PRECISION * high:
+            break
+        Q = xp.linalg.qr(_chebyshev(gram, Q, image, low, high))[0]
+    return values[SPARE:], Q[:, SPARE:]
+
+
+def _chebyshev(gram: Array, Q: Array, image: Array, low: float, high: float) -> Array:
+    """T_d((2 G − low I)/low) Q, the degree d bounded by the growth at `high`."""
+    half = max(0.5 * low, 1e-3 * high)
+    growth = float(np.arccosh(max((high - half) / half, 1.0 + 1e-6)))
+    degree = int(np.clip(MOST_GROWTH / growth, 2, MOST_DEGREE))
+    before, now = Q, (image - half * Q) / half
+    for _ in range(degree - 1):
+        before, now = now, (2.0 / half) * (gram @ now - half * now) - before
+    return now

@@ -1,0 +1,139 @@
+"""New rows for fitted methods of passes: the same passes with the same small values.
+
+So `predict` and `transform` are replays, row by row; on the training rows they give
+back what the fit gave.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import is_torch_array
+from sklearn import get_config
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+import manyview
+from manyview.arrays.ops import to_host
+from manyview.engine.contract import Engine, open_engine
+from manyview.kmeans.certainty import certainty
+from manyview.kmeans.passes import FIELD, LABELS, Centres, assign_step
+from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
+from manyview.views.views import Views
+
+FloatArray = np.ndarray[Any, Any]
+IntArray = np.ndarray[Any, Any]
+
+
+class Passes(NamedTuple):
+    """The small values of a fit, in order: what new rows are replayed through.
+
+    `view_order` is the order the engine visits the views in; `spectrum` of the
+    graph, `start` and `rounds` as far as the method has them.
+    """
+
+    dtype: str
+    view_order: tuple[int, ...]
+    spectrum: Any
+    start: Any
+    rounds: tuple[Any, ...]
+    centres: Centres
+
+
+class PredictsByReplay(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+):
+    """Labels and embedding of new rows.
+
+    A subclass gives `_replay(engine)`, which leaves the embedding in the engine's
+    state, and stores its `Passes` in `_passes`.
+    """
+
+    device: str | None
+    embedding_: FloatArray
+    _passes: Passes
+
+    def predict(self, X: Any) -> IntArray:
+        """Cluster of every row of new views, row by row."""
+        views = self._views_to_predict(X)
+        self._warn_of_new_rows()
+        found: IntArray = views.each(self._without_rows()._labels_of, np.intp, None)
+        return found
+
+    def transform(self, X: Any) -> FloatArray:
+        """Consensus embedding of every row of new views, row by row."""
+        views = self._views_to_predict(X)
+        self._warn_of_new_rows()
+        kind, width = np.dtype(self._passes.dtype), self._n_features_out
+        values = views.each(self._without_rows()._embedding_of, kind, width)
+        return self._named_rows(values, views)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
+        """Fit, and give back `embedding_`."""
+        as_given = lies_elsewhere(X) or is_single_table(X)
+        views = X if as_given else Views.of(X)
+        found = self.fit(views, y, **fit_params).embedding_
+        as_it_is = is_dask(found) or is_torch_array(found)
+        return self._named_rows(found if as_it_is else np.asarray(found), views)
+
+    @property
+    def certainty_(self) -> FloatArray:
+        """How clearly every row of the fit belongs to its cluster, 0 to 1.
+
+        (d₂ − d₁)/d₂ for the distances of its embedding to the nearest and the
+        second centre.
+        """
+        self._check_fitted()
+        return certainty(to_host(self.embedding_), self._passes.centres)
+
+    def report(
+        self, path: str | os.PathLike[str], views: Any, labels: Any = None, **more: Any
+    ) -> Path:
+        """Write one page about the fit, for any browser; see `manyview.report`."""
+        written: Path = manyview.report.write_report(self, path, views, labels, **more)
+        return written
+
+    def _labels_of(self, views: Views) -> IntArray:
+        engine = self._embed(views)
+        engine.run(assign_step, self._passes.centres, title="Labels", views=False)
+        found: IntArray = engine.read(LABELS)
+        return found if is_torch_array(found) else found.astype(np.intp, copy=False)
+
+    def _embedding_of(self, views: Views) -> FloatArray:
+        found: FloatArray = self._embed(views).read(FIELD)
+        return found
+
+    def _embed(self, views: Views) -> Engine:
+        engine = open_engine(
+            views,
+            np.dtype(self._passes.dtype),
+            device=self.device,
+            view_order=self._passes.view_order,
+        )
+        self._replay(engine)
+        return engine
+
+    def _replay(self, engine: Engine) -> None:
+        raise NotImplementedError
+
+    def _warn_of_new_rows(self) -> None:
+        """Nothing to say of a method whose passes know no order."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def _named_rows(self, values: FloatArray, views: Any) -> FloatArray:
+        """With the names of the rows, where a pandas table is asked for."""
+        names = getattr(views, "row_names", None)
+        own = getattr(self, "_sklearn_output_config", {})
+        wanted = own.get("transform", get_config()["transform_output"])
+        if names is None or wanted != "pandas":
+            return values
+        import pandas
+
+        named: FloatArray = pandas.DataFrame(values, index=names)
+        return named

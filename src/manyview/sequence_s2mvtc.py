@@ -1,0 +1,350 @@
+"""S²MVTC along an order of the rows, and as published. Symbols: see `s2mvtc`.
+
+    from manyview import SequenceS2MVTC
+    model = SequenceS2MVTC(6, min_duration=20).fit(views, order=time, groups=recording)
+
+Smoothing keeps the slow part of every embedding along the rows: Y_v = F FᵀB_v with
+cosines F (eq. 15), cut off at the shortest duration worth keeping. It is right where
+the order is real (time, frames, scan lines), and leaks the answer where rows are
+sorted by class, as the published figures have it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from manyview.arrays.ops import to_host
+from manyview.base import PassClusterer, caller_trace, trace_rows
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
+from manyview.kmeans.correlation import correlation_kmeans
+from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans
+from manyview.running import progress
+from manyview.stages.anchor_graph import sample_size
+from manyview.stages.anchors import anchor_count
+from manyview.stages.costs import Cost, rounds_cost
+from manyview.stages.order_report import order_report, warn_of_new_rows, warn_of_order
+from manyview.stages.rounds import round_step, run_rounds
+from manyview.stages.sampling import Draw
+from manyview.stages.sequence import RowSequence, make_sequence
+from manyview.stages.sequence_settings import (
+    check_sequence_settings,
+    published,
+    setting,
+)
+from manyview.stages.sequence_setup import (
+    Prepared,
+    prepare_features,
+    put_order,
+    sequence_weights,
+    set_up_sequence,
+)
+from manyview.stages.setup import Setup, enter
+from manyview.stages.start import PRINCIPAL_ROWS
+
+
+class SequenceS2MVTC(PassClusterer):
+    """S²MVTC smoothed along an order of the rows; as published by `as_published`.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        How many clusters to find; "auto" asks `choose_n_clusters`.
+    graph : bool
+        Start from the smooth vectors of the multi-view anchor graph and smooth
+        these along the order, instead of principal directions and the rows alone.
+    n_low : int, optional
+        Frequencies kept (the paper's L); default 16. Not beside `min_duration`.
+    min_duration : float, optional
+        Shortest duration worth keeping, in rows or in units of `order`; sets the
+        cut-off in place of `n_low`.
+    periodic : bool
+        Is the last row of a sequence next to the first, as in the paper's DFT?
+    n_anchors, anchors, scaling : as in `S2MVTC`
+    kernel : {"rbf", "linear"}
+        Features of rows against anchors.
+    n_components : int, optional
+        Width of the embedding, default 64; with the graph it follows from
+        `n_clusters`.
+    start : {"signs", "directions"}, optional
+        Without the graph: the signs of the views' leading principal directions side
+        by side (default), or the mean of these directions, as published.
+    n_graph_anchors, n_neighbors : int, optional
+        With the graph: as in `S2MVTC`.
+    lam : float, optional
+        Ridge weight; default a hundredth of the mean eigenvalue of PhiᵀPhi.
+    beta : float
+        Weight of the consensus; 0 leaves it out.
+    smoothing_weight : float
+        The weight a of the smoothing in the first round; 0 leaves it out.
+    smoothing_growth : float
+        Factor of that weight from round to round (1.1 as published).
+    max_iter : int
+        Number of rounds.
+    row_norm : {"unit", "zscore"}
+        Rows of one length, or z-scored as in the paper. The coordinates' signs
+        are arbitrary, so their mean carries nothing: the default leaves it.
+    rank_tol : float
+        Directions of Phi whose shrinkage s/(s+lam) is below may be dropped.
+    assign : {"kmeans", "correlation"}
+        k-means with `n_init` starts, or the paper's single-start correlation form.
+    n_init, random_state, dtype, engine, device, memory_limit, checkpoint, verbose :
+        as in `S2MVTC`
+
+    Attributes
+    ----------
+    labels_, embedding_, anchors_, objective_, n_iter_, trace_ : as in `S2MVTC`
+    order_report_ : OrderReport
+        How much of the partition the order alone explains.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from manyview import SequenceS2MVTC
+    >>> x = np.repeat([[0.0, 0.0], [9.0, 1.0]], 30, axis=0)
+    >>> x += np.random.default_rng(0).normal(size=x.shape)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     model = SequenceS2MVTC(2, n_low=4, random_state=0).fit([x, x**2])
+    >>> sorted(np.bincount(model.labels_).tolist())
+    [30, 30]
+    """
+
+    citation: ClassVar[str] = (
+        "Z. Long, Q. Wang, Y. Ren, Y. Liu, C. Zhu: S²MVTC: a Simple yet Efficient "
+        "Scalable Multi-View Tensor Clustering. CVPR 2024."
+    )
+    missing_views: ClassVar[bool] = True
+    order_dependent: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        graph: bool = False,
+        n_low: int | None = None,
+        min_duration: float | None = None,
+        periodic: bool = False,
+        n_anchors: int | None = None,
+        anchors: Any = "kmeans",
+        kernel: str = "rbf",
+        scaling: Any = "auto",
+        n_components: int | None = None,
+        start: str | None = None,
+        n_graph_anchors: int | None = None,
+        n_neighbors: int | None = None,
+        lam: float | None = None,
+        beta: float = 1.0,
+        smoothing_weight: float = 1.0,
+        smoothing_growth: float = 1.0,
+        max_iter: int = 7,
+        row_norm: str = "unit",
+        rank_tol: float = 1e-3,
+        assign: str = "kmeans",
+        n_init: int = 20,
+        random_state: Any = None,
+        dtype: Any = None,
+        engine: Any = "local",
+        device: str | None = None,
+        memory_limit: Any = None,
+        checkpoint: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.graph = graph
+        self.n_low = n_low
+        self.min_duration = min_duration
+        self.periodic = periodic
+        self.n_anchors = n_anchors
+        self.anchors = anchors
+        self.kernel = kernel
+        self.scaling = scaling
+        self.n_components = n_components
+        self.start = start
+        self.n_graph_anchors = n_graph_anchors
+        self.n_neighbors = n_neighbors
+        self.lam = lam
+        self.beta = beta
+        self.smoothing_weight = smoothing_weight
+        self.smoothing_growth = smoothing_growth
+        self.max_iter = max_iter
+        self.row_norm = row_norm
+        self.rank_tol = rank_tol
+        self.assign = assign
+        self.n_init = n_init
+        self.random_state = random_state
+        self.dtype = dtype
+        self.engine = engine
+        self.device = device
+        self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    @classmethod
+    def as_published(cls, data_set: str) -> Self:
+        """The paper's setting for one of its six data sets, as its authors run it."""
+        return cls(**published(data_set))
+
+    @progress.with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        order: Any = None,
+        groups: Any = None,
+        trace: Any = None,
+    ) -> Self:
+        """Cluster the rows of the views.
+
+        Parameters
+        ----------
+        X : list or dict of arrays, Views, or one array (n_samples, n_features)
+        y : ignored
+        order : array (n_samples,), optional
+            Key that orders the rows; default as they stand.
+        groups : array (n_samples,), optional
+            Recording of every row; recordings are smoothed one by one.
+        trace : array of row numbers, optional
+            Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
+        """
+        check_sequence_settings(self)
+        views = self._views_to_fit(X)
+        with self._engine_for(views) as engine:
+            given = {"order": order, "groups": groups, "trace": trace}
+            saved = self._open_checkpoint(**given)
+            drawn, scalings, seeds = self._draw(
+                engine, self._sample_size(engine), saved
+            )
+            sequence = self._make_sequence(engine.n_samples, order, groups)
+            setup = saved.load("setup")
+            if setup is None:
+                ready = prepare_features(self, engine, drawn, scalings, seeds)
+                setup = set_up_sequence(self, ready, reduces=True)
+                saved.save("setup", setup)
+            else:
+                enter(engine, setup.spectrum, setup.start)
+            return self._run(engine, drawn, seeds, setup, sequence, trace, saved)
+
+    def prepare(self, X: Any) -> Prepared:
+        """Everything that `lam`, `beta`, `n_low` and the like do not change.
+
+        `fit_prepared` of models that differ only in these goes on from there. Give
+        the smallest `lam` of them to this one.
+        """
+        check_sequence_settings(self)
+        views = self._views_to_fit(X)
+        with self._engine_for(views) as engine:
+            size = self._sample_size(engine)
+            drawn, scalings, seeds = self._draw(engine, size, NO_CHECKPOINT)
+            return prepare_features(self, engine, drawn, scalings, seeds)
+
+    def fit_prepared(
+        self, X: Any, ready: Prepared, *, order: Any = None, groups: Any = None
+    ) -> Self:
+        """`fit` on views that `prepare` has seen."""
+        check_sequence_settings(self)
+        self._views_to_fit(X)
+        engine = ready.engine
+        for name in ("F", "F_out", "B_bar", *(f"Y{v}" for v in range(self.n_views_))):
+            engine.drop(name)
+        sequence = self._make_sequence(engine.n_samples, order, groups)
+        setup = set_up_sequence(self, ready, reduces=False)
+        drawn, seeds = ready.drawn, ready.seeds
+        return self._run(engine, drawn, seeds, setup, sequence, None, NO_CHECKPOINT)
+
+    def _sample_size(self, engine: Engine) -> int:
+        """Rows drawn once by content, for anchors, the start and the k-means starts."""
+        m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
+        per_anchor = ROWS_PER_ANCHOR if self.anchors == "kmeans" else 1
+        graph_rows = sample_size(setting(self, "n_graph_anchors"), self.n_views_)
+        return max(m * per_anchor, PRINCIPAL_ROWS, graph_rows, self.n_clusters_)
+
+    def _make_sequence(self, n_samples: int, order: Any, groups: Any) -> RowSequence:
+        return make_sequence(
+            n_samples,
+            order=order,
+            groups=groups,
+            n_low=setting(self, "n_low"),
+            min_duration=self.min_duration,
+            periodic=self.periodic,
+        )
+
+    def _run(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        seeds: list[int],
+        setup: Setup,
+        sequence: RowSequence,
+        trace: Any,
+        saved: NoCheckpoint,
+    ) -> Self:
+        """The rounds along the sequence, and the clusters of the last B_bar."""
+        rows = trace_rows(engine, trace)
+        smooths = self.smoothing_weight > 0
+        kept = put_order(engine, sequence, graph=self.graph) if smooths else None
+        with progress.finish_the_round():
+            history = run_rounds(
+                engine,
+                setup.start.features,
+                setup.ridges,
+                sequence_weights(self, setup),
+                setup.first,
+                max_iter=self.max_iter,
+                sequence=kept,
+                trace=rows,
+                saved=saved,
+            )
+            # Centres of a fit that was stopped early are no step of the whole one.
+            whole = len(history.objective) == self.max_iter
+            found = self._cluster(
+                engine, drawn, seeds[2], saved if whole else NO_CHECKPOINT
+            )
+            self._store_rounds(engine, drawn, setup, history, found)
+            if rows is not None:
+                self.trace_ = caller_trace(history.trace, engine, trace)
+            self.order_report_ = order_report(
+                to_host(self.labels_), sequence, self.n_clusters_
+            )
+            if smooths:
+                warn_of_order(self.order_report_)
+        return self
+
+    def _cluster(
+        self, engine: Engine, drawn: Draw, seed: int, saved: NoCheckpoint
+    ) -> Clustering:
+        """The D, G problem of eq. (18) on the rows of B_bar."""
+        n_clusters, rows = self.n_clusters_, drawn.rows
+        if self.assign == "correlation":
+            return correlation_kmeans(engine, rows[:n_clusters])
+        return kmeans(
+            engine, n_clusters, rows, n_init=self.n_init, seed=seed, saved=saved
+        )
+
+    def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        return rounds_cost(
+            n_samples,
+            n_features,
+            itemsize,
+            self,
+            graph=self.graph,
+            n_rounds=self.max_iter,
+        )
+
+    def _replay(self, engine: Engine) -> None:
+        """The passes of the fit that make B_bar, on other rows.
+
+        New rows have no place in a training sequence: that term is left out.
+        """
+        _, _, spectrum, start, rounds, _ = self._passes
+        enter(engine, spectrum, start)
+        for t, small in enumerate(rounds):
+            plain = small._replace(keep=False, trace=None, sums="nobody")
+            if spectrum is None:
+                plain = plain._replace(smooth=None, filtered=0.0)
+            engine.run(round_step, plain, title=f"Round {t + 1}")
+
+    def _warn_of_new_rows(self) -> None:
+        if self.smoothing_weight:
+            warn_of_new_rows(self)

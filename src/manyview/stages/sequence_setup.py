@@ -1,0 +1,129 @@
+"""The set-up of S²MVTC along an order: features, ridges and the start of the rounds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manyview.engine.contract import Engine
+from manyview.stages.anchor_graph import fit_graph, frequency_weights
+from manyview.stages.anchors import (
+    Features,
+    anchor_count,
+    choose_anchors,
+    fit_features,
+    plain_features,
+    sum_grams,
+)
+from manyview.stages.ridge import Gram
+from manyview.stages.rounds import GraphStart, Weights, start_from_graph
+from manyview.stages.sampling import Draw
+from manyview.stages.scaling import Scaling
+from manyview.stages.sequence import (
+    MOST_BASIS_VECTORS,
+    RowSequence,
+    put_filtered,
+    put_sequence_basis,
+)
+from manyview.stages.sequence_settings import setting
+from manyview.stages.setup import Setup
+from manyview.stages.start import principal_start, start_from_directions
+
+Matrix = np.ndarray[Any, Any]
+
+
+class Prepared(NamedTuple):
+    """Rows with their features and Grams: what no weight of the method changes."""
+
+    engine: Engine
+    drawn: Draw
+    scalings: tuple[Scaling, ...]
+    seeds: list[int]
+    anchors: tuple[Matrix, ...]
+    features: Features
+    grams: list[Gram]
+
+
+def prepare_features(
+    model: Any,
+    engine: Engine,
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    seeds: list[int],
+) -> Prepared:
+    """Anchors, kernel widths and the Grams of the features."""
+    m = anchor_count(model.n_anchors, engine.n_samples, model.n_clusters_)
+    given = model.anchors
+    if not isinstance(given, str) and len(given) == len(scalings):
+        given = [given[v] for v in engine.view_order]
+    anchors = choose_anchors(drawn, scalings, given, m, seeds[0])
+    plain = plain_features(
+        engine,
+        drawn,
+        scalings,
+        anchors,
+        kernel=model.kernel,
+        lam=model.lam,
+        n_rounds=model.max_iter,
+    )
+    grams = sum_grams(engine, plain)
+    return Prepared(engine, drawn, scalings, seeds, anchors, plain, grams)
+
+
+def set_up_sequence(model: Any, ready: Prepared, *, reduces: bool) -> Setup:
+    """Ridges, and the start of the rounds from the graph or from directions."""
+    engine, drawn, scalings, seeds, anchors, plain, grams = ready
+    features, ridges = fit_features(
+        plain, grams, model.lam, model.rank_tol, reduces=reduces
+    )
+    even = np.ones(len(anchors))
+    if not model.graph:
+        width, signs = (
+            setting(model, "n_components"),
+            setting(model, "start") == "signs",
+        )
+        start = principal_start(drawn, features, ridges, width, seeds[1], signs=signs)
+        first = start_from_directions(engine, start, ridges)
+        return Setup(anchors, ridges, None, start, first, None, even)
+    spectrum = fit_graph(
+        engine,
+        drawn,
+        scalings,
+        n_clusters=model.n_clusters_,
+        n_anchors=setting(model, "n_graph_anchors"),
+        n_neighbors=setting(model, "n_neighbors"),
+        seed=seeds[1],
+    )
+    scale = frequency_weights(spectrum.values, model.n_clusters_)
+    smooth = GraphStart(features, scale, model.row_norm == "zscore")
+    first, _ = start_from_graph(engine, smooth, ridges)
+    return Setup(anchors, ridges, spectrum, smooth, first, None, even)
+
+
+def sequence_weights(model: Any, setup: Setup) -> Weights:
+    """The objective's weights; views weigh as in the graph, or all the same."""
+    of_views = setup.explained
+    if setup.spectrum is not None:
+        of_views = setup.spectrum.weights
+        of_views = of_views * (len(of_views) / of_views.sum())
+    return Weights(
+        beta=float(model.beta),
+        growth=float(model.smoothing_growth),
+        smooth=float(model.smoothing_weight),
+        centre=model.row_norm == "zscore",
+        of_views=tuple(float(w) for w in of_views),
+    )
+
+
+def put_order(
+    engine: Engine, sequence: RowSequence, *, graph: bool
+) -> RowSequence | None:
+    """Give every row its F; the sequence itself where F would be too wide."""
+    if graph:
+        put_filtered(engine, sequence)
+    elif sequence.n_vectors > MOST_BASIS_VECTORS:
+        return sequence
+    else:
+        put_sequence_basis(engine, sequence)
+    return None

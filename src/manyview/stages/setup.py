@@ -1,0 +1,43 @@
+"""What the rounds start from, found once and kept with a checkpoint; all small."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manyview.engine.contract import Engine
+from manyview.stages.anchor_graph import Spectrum, spread_basis
+from manyview.stages.ridge import Ridge
+from manyview.stages.rounds import Carried, GraphStart, graph_start_step
+from manyview.stages.start import DirectionStart, direction_start_step
+
+Matrix = np.ndarray[Any, Any]
+
+
+class Setup(NamedTuple):
+    """Anchors, ridges, graph and start; what the first round needs.
+
+    `partition` are labels of the drawn rows that k-means goes on from, `explained`
+    the share of the start that every view explains.
+    """
+
+    anchors: tuple[Matrix, ...]
+    ridges: tuple[Ridge, ...]
+    spectrum: Any
+    start: GraphStart | DirectionStart
+    first: Carried
+    partition: Matrix | None
+    explained: Matrix
+
+
+def enter(
+    engine: Engine, spectrum: Spectrum | None, start: GraphStart | DirectionStart
+) -> None:
+    """The set-up's state of every row, from its small values."""
+    if spectrum is not None:
+        spread_basis(engine, spectrum)
+    step: Any = graph_start_step
+    if isinstance(start, DirectionStart):
+        step = direction_start_step
+    engine.run(step, start, title="Start")
