@@ -13,10 +13,12 @@ from manyview.base import MultiViewClusterer, MultiviewTags
 from manyview.errors import InputError
 from manyview.files.model_file import read_model
 from manyview.s2mvtc import S2MVTC
+from manyview.sequence_s2mvtc import SequenceS2MVTC
 
 # The package's own methods first, then those it is compared with.
 ESTIMATORS: tuple[type[MultiViewClusterer], ...] = (
     S2MVTC,
+    SequenceS2MVTC,
     AnchorSpectral,
     *(getattr(baselines, name) for name in baselines.__all__),
 )
