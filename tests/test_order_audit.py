@@ -7,10 +7,11 @@ from manyview.datasets import make_views
 from manyview.errors import InputError
 from manyview.order_audit import MIN_DURATION, alike_beyond_chance
 from manyview.s2mvtc import S2MVTC
+from manyview.sequence_s2mvtc import SequenceS2MVTC
 
 
 def as_published(n_low=4):
-    model = S2MVTC.as_published("CCV")
+    model = SequenceS2MVTC.as_published("CCV")
     return model.set_params(n_low=n_low, n_anchors=60)
 
 
@@ -52,7 +53,7 @@ def test_a_real_sequence_is_trusted():
     labels = np.repeat(rng.permutation(np.arange(60) % 3), 20)
     centres = rng.normal(size=(3, 5))
     views = [centres[labels] + 1.0 * rng.normal(size=(1200, 5)) for _ in range(2)]
-    model = S2MVTC(smoothing="sequence", min_duration=10, n_anchors=100)
+    model = SequenceS2MVTC(min_duration=10, n_anchors=100)
     found = audit_order(views, 3, labels, estimator=model)
     assert found.trustworthy is True
     assert "It can be trusted" in found.sentence
@@ -103,7 +104,7 @@ def known_classes(load_npz, name):
 )
 def test_sorted_files_are_not_trusted_and_real_sequences_are(load_npz, name, trusted):
     views, n_clusters, labels = known_classes(load_npz, name)
-    model = S2MVTC(smoothing="sequence", min_duration=MIN_DURATION)
+    model = SequenceS2MVTC(min_duration=MIN_DURATION)
     found = audit_order(views, n_clusters, labels, estimator=model)
     assert found.trustworthy is trusted
 
@@ -112,7 +113,7 @@ def test_sorted_files_are_not_trusted_and_real_sequences_are(load_npz, name, tru
 @pytest.mark.data
 def test_ccv_without_labels_tells_the_published_method_from_the_default(load_npz):
     views, n_clusters, _ = known_classes(load_npz, "CCV")
-    published = S2MVTC.as_published("CCV")
+    published = SequenceS2MVTC.as_published("CCV")
     assert audit_order(views, n_clusters, estimator=published).dependence == "strong"
     found = audit_order(views, n_clusters, estimator=S2MVTC())
     assert found.dependence == "almost none"

@@ -23,6 +23,7 @@ from manyview.metrics import ari, nmi
 from manyview.present.plot import COLOURS, new_figure, save
 from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
+from manyview.sequence_s2mvtc import SequenceS2MVTC
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def audit_order(
         )
     stand = _stand(len(given), order, groups)
     recordings = None if groups is None else np.asarray(groups)[stand]
-    audited = S2MVTC(smoothing="sequence", min_duration=MIN_DURATION)
+    audited = SequenceS2MVTC(min_duration=MIN_DURATION)
     fit = _Fit(estimator or audited, n_clusters, random_state, recordings)
     found, alike = _partitions(given[stand], fit, free=estimator is None)
     back = np.argsort(stand)

@@ -3,6 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from manyview.engine.contract import sizes
 from manyview.experiments import sensitivity
 from manyview.experiments.estimators import PUBLISHED, build
 from manyview.present.plot import save
@@ -30,6 +31,23 @@ def test_a_cell_is_what_a_fit_of_its_own_gives(small, settings):
         sensitivity.fit_shared(model, views, shared)
         alone = cell(setting).fit(views)
         np.testing.assert_array_equal(model.labels_, alone.labels_)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_cells_whose_grams_differ_in_precision_are_right_too(
+    small, monkeypatch, kernel
+):
+    monkeypatch.setattr(sizes, "sampled_rows", 10)
+    views, shared, quick = small.load(), {}, []
+    for lam in (10.0, 1e-9, 1.0, 1e-9):
+        setting = {"lam": lam, "kernel": kernel, "dtype": "float32"}
+        model = cell(setting)
+        sensitivity.fit_shared(model, views, shared)
+        ((_, ready),) = shared.values()
+        quick.append(ready.features.centres[0] is not None)
+        alone = cell(setting).fit(views)
+        np.testing.assert_array_equal(model.labels_, alone.labels_)
+    assert quick == [True, False, False, False]
 
 
 def test_the_cells_of_one_number_of_anchors_share_their_set_up(small):

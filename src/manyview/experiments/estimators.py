@@ -6,14 +6,14 @@ from typing import Any
 
 from manyview.base import MultiViewClusterer
 from manyview.methods import all_methods, find_method
-from manyview.s2mvtc import S2MVTC
+from manyview.sequence_s2mvtc import SequenceS2MVTC
 from manyview.stages.sequence_settings import PUBLISHED as PAPER
 
 # The method as its authors run it, beside the package's own default.
 PUBLISHED = "S2MVTC as published"
 ORACLE = "Best single view (oracle)"
 REFERENCE = "ConcatKMeans"
-ALONG_AN_ORDER = "SequenceS2MVTC"
+ALONG_AN_ORDER = SequenceS2MVTC.__name__
 
 
 def method_names() -> list[str]:
@@ -31,9 +31,8 @@ def build(
     the paper, that of CCV.
     """
     if method == PUBLISHED:
-        model: MultiViewClusterer = S2MVTC.as_published(
-            data if data in PAPER else "CCV"
-        )
-        return model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
+        model = SequenceS2MVTC.as_published(data if data in PAPER else "CCV")
+        model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
+        return model
     estimator = find_method(method).estimator
     return estimator(n_clusters, random_state=seed, **setting)

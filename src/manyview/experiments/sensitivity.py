@@ -17,12 +17,12 @@ from manyview.experiments.estimators import PUBLISHED
 from manyview.experiments.planned_run import Record, Run
 from manyview.present.plot import new_figure
 from manyview.present.table import Table
+from manyview.sequence_s2mvtc import SequenceS2MVTC
+from manyview.stages.sequence_setup import Prepared
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from manyview.sequence_s2mvtc import Prepared, SequenceS2MVTC
 
 # The grids of the paper's Figure 3.
 POWERS = tuple(10.0**p for p in range(-4, 3))
@@ -36,6 +36,8 @@ SURFACES: dict[str, dict[str, tuple[Any, ...]]] = {
 # Which setting goes down, which across; records do not keep their order.
 AXES = ("lam", "beta", "n_anchors", "n_low")
 SHOWN = ("ACC", "NMI")
+# What was prepared, and for which lam, by the number of anchors and the seed.
+SharedSetUp = dict[tuple[Any, Any], tuple[float, Prepared]]
 
 
 def runs(
@@ -58,19 +60,17 @@ def runs(
     return out
 
 
-def fit_shared(
-    model: SequenceS2MVTC, views: Views, shared: dict[Any, Prepared]
-) -> None:
+def fit_shared(model: SequenceS2MVTC, views: Views, shared: SharedSetUp) -> None:
     """Fit with the set-up that another cell has left in `shared`, or leave one there.
 
     The cells of one `shared` have the same views and differ in `AXES` and seed alone;
-    one set-up at a time is kept.
+    one set-up at a time is kept, precise enough for the smallest `lam` so far.
     """
-    what = model.n_anchors, model.random_state
-    if what not in shared:
+    what, lam = (model.n_anchors, model.random_state), model.lam or 0.0
+    if what not in shared or lam < shared[what][0]:
         shared.clear()
-        shared[what] = model.prepare(views)
-    model.fit_prepared(shared[what])
+        shared[what] = lam, model.prepare(views)
+    model.fit_prepared(views, shared[what][1])
 
 
 def tables(records: Iterable[Record]) -> list[Table]:

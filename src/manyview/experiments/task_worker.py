@@ -27,7 +27,7 @@ from manyview.experiments.data_set import DataSet, row_order
 from manyview.experiments.learning_process import save_trace
 from manyview.experiments.measuring import measured
 from manyview.experiments.planned_run import Record
-from manyview.experiments.sensitivity import fit_shared
+from manyview.experiments.sensitivity import SharedSetUp, fit_shared
 from manyview.files.atomic import atomic_file
 from manyview.metrics import clustering_scores
 from manyview.views.views import Views
@@ -53,7 +53,7 @@ def work(task: Record) -> Iterator[Record]:
     """Messages of a task: data first, then every run."""
     if task["memory_limit"]:
         limit_address_space(task["memory_limit"])
-    runs, shared = task["runs"], dict[Any, Any]()
+    runs, shared = task["runs"], SharedSetUp()
     try:
         views = DataSet.from_json(runs[0]["data"]).load()
     except Exception as error:
@@ -65,7 +65,7 @@ def work(task: Record) -> Iterator[Record]:
         yield {"event": "end", "key": run["key"], **_one(run, views, shared)}
 
 
-def _one(run: Record, views: Views, shared: dict[Any, Any]) -> Record:
+def _one(run: Record, views: Views, shared: SharedSetUp) -> Record:
     """One run; whatever goes wrong becomes part of the result."""
     try:
         rows = row_order(run["order"], views.labels, len(views), run["seed"])
@@ -98,7 +98,7 @@ def _failure(error: Exception) -> Record:
 
 
 def _fit(
-    run: Record, views: Views, rows: Any, shared: dict[Any, Any]
+    run: Record, views: Views, rows: Any, shared: SharedSetUp
 ) -> tuple[Any, Record]:
     """Labels of the rows as they stand, and what it took."""
     if run["method"] == estimators.ORACLE:
