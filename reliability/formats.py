@@ -15,8 +15,8 @@ import scipy.sparse as sp
 import manyview
 from manyview import Views
 from manyview.datasets import convert, load
-from manyview.datasets.formats.raw import Request
 from manyview.datasets.isolated.sandbox import Sandbox
+from manyview.datasets.raw_data import Request
 
 N = 12
 LIMIT = 2**26  # bytes a file of this size has no need of

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manyview.datasets.formats.raw import RawData, Request, in_memory
 from manyview.datasets.isolated.sandbox import Sandbox
 from manyview.datasets.one_file import read_file
+from manyview.datasets.raw_data import RawData, Request, in_memory
 
 N = 12
 

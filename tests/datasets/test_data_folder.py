@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from manyview.datasets import data_folder
 from manyview.datasets.data_folder import META, open_data_folder, write_data_folder
-from manyview.datasets.formats.raw import RawData
+from manyview.datasets.raw_data import RawData
 from manyview.errors import FileError
 from manyview.files import npy_file
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.datasets.formats.raw import Request
 from manyview.datasets.layout import arrange, tidy_labels
+from manyview.datasets.raw_data import Request
 from manyview.errors import FileError
 
 from .conftest import assert_parts

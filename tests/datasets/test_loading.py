@@ -46,7 +46,7 @@ def test_sparse_views_stay_sparse(data_folder):
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["HW2sources.mat", "BDGP_4view.mat", "cll.h5mu"])
 def test_the_child_and_this_process_agree(data_folder, name, sandbox):
-    from manyview.datasets.formats.raw import Request
+    from manyview.datasets.raw_data import Request
 
     here = load(data_folder / "formats" / name)
     there = sandbox.read(data_folder / "formats" / name, Request()).to_views()

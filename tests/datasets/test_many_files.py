@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.datasets import load
-from manyview.datasets.formats.raw import RawData
 from manyview.datasets.many_files import combine, files_in
+from manyview.datasets.raw_data import RawData
 from manyview.errors import FileError
 
 

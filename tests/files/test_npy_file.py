@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from manyview.datasets.formats.raw import Transposed
+from manyview.datasets.raw_data import Transposed
 from manyview.errors import FileError
 from manyview.files import npy_file
 from manyview.files.npy_file import map_array, write_array

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from manyview.datasets.data_folder import SUFFIX, is_data_folder, write_data_folder
-from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
 from manyview.datasets.loading import load
 from manyview.datasets.one_file import detect_format
+from manyview.datasets.raw_data import RawData, Request
 from manyview.errors import FileError
 from manyview.files.atomic import atomic_folder
 from manyview.views.views import Views

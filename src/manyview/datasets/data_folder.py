@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.datasets.formats.raw import NDArray, RawData
+from manyview.datasets.raw_data import NDArray, RawData
 from manyview.errors import FileError
 from manyview.files.npy_file import file_checksum, map_array, native, write_array
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import load_digits
 
-from manyview.datasets.formats.raw import NDArray
+from manyview.datasets.raw_data import NDArray
 from manyview.views.views import Views
 
 _SIDE = 8  # pixels of an image's edge

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.datasets.formats.raw import (
+from manyview.datasets.raw_data import (
     NDArray,
     RawData,
     Request,

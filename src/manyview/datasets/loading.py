@@ -13,11 +13,11 @@ import numpy as np
 
 from manyview.datasets import registry
 from manyview.datasets.data_folder import SUFFIX, is_data_folder, open_data_folder
-from manyview.datasets.formats.raw import RawData, Request, in_memory
 from manyview.datasets.formats.zarr_store import looks_like_zarr
 from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
 from manyview.datasets.many_files import combine, files_in, is_label_file
 from manyview.datasets.one_file import IN_PROCESS, detect_format, read_file
+from manyview.datasets.raw_data import RawData, Request, in_memory
 from manyview.errors import FileError
 from manyview.views.views import Views
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from manyview.datasets.formats.raw import NDArray, RawData, distinct
 from manyview.datasets.layout import LABEL_NAMES
+from manyview.datasets.raw_data import NDArray, RawData, distinct
 from manyview.errors import FileError
 from manyview.views.containers import place_rows
 

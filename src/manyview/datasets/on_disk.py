@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from manyview.datasets.data_folder import is_data_folder, open_data_folder
-from manyview.datasets.formats.raw import NDArray, RawData, Request
 from manyview.datasets.formats.zarr_store import looks_like_zarr, read
 from manyview.datasets.layout import LABEL_NAMES
 from manyview.datasets.many_files import combine
+from manyview.datasets.raw_data import NDArray, RawData, Request
 from manyview.errors import DependencyError, FileError
 from manyview.files.npy_file import map_array
 from manyview.views.disk_views import DiskViews

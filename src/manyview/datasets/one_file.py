@@ -12,7 +12,7 @@ from pathlib import Path
 
 from manyview.datasets.data_folder import META, is_data_folder
 from manyview.datasets.formats import hdf5, matlab, numpy_files, tabular, zarr_store
-from manyview.datasets.formats.raw import RawData, Request, clean_name
+from manyview.datasets.raw_data import RawData, Request, clean_name
 from manyview.engine.resources import show_size
 from manyview.errors import FileError, ManyviewError, ResourceError
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.datasets import registry
-from manyview.datasets.formats.raw import NDArray
 from manyview.datasets.loading import load
+from manyview.datasets.raw_data import NDArray
 from manyview.errors import ManyviewError
 from manyview.views.views import Views
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from manyview.datasets import registry
 from manyview.datasets.converting import write_whole
-from manyview.datasets.formats.raw import NDArray, RawData
 from manyview.datasets.loading import load
+from manyview.datasets.raw_data import NDArray, RawData
 from manyview.errors import InputError
 from manyview.views.views import Views
 

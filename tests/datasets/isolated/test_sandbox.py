@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import scipy.io
 
-from manyview.datasets.formats.raw import Request
 from manyview.datasets.isolated import sandbox as sandbox_module
 from manyview.datasets.isolated.sandbox import Sandbox
+from manyview.datasets.raw_data import Request
 from manyview.errors import FileError, ResourceError
 from tests.datasets.conftest import assert_parts
 

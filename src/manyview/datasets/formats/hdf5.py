@@ -14,8 +14,8 @@ from manyview.datasets.formats.hdf5_file import (
     read_sparse,
     walk,
 )
-from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.layout import arrange
+from manyview.datasets.raw_data import RawData, Request
 
 
 def read(path: Path, request: Request, stack: ExitStack) -> RawData:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview.datasets.formats.raw import checked_csr, clean_name
+from manyview.datasets.raw_data import checked_csr, clean_name
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
 

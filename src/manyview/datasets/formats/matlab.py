@@ -19,14 +19,14 @@ import scipy.io
 import scipy.sparse as sp
 
 from manyview.datasets.formats.hdf5_file import is_numeric
-from manyview.datasets.formats.raw import (
+from manyview.datasets.layout import arrange
+from manyview.datasets.raw_data import (
     RawData,
     Request,
     checked_csr,
     clean_name,
     transpose,
 )
-from manyview.datasets.layout import arrange
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from manyview.datasets.formats.raw import (
+from manyview.datasets.layout import LABEL_NAMES, arrange, tidy_labels
+from manyview.datasets.raw_data import (
     NDArray,
     RawData,
     Request,
     checked_csr,
     clean_name,
 )
-from manyview.datasets.layout import LABEL_NAMES, arrange, tidy_labels
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
 from manyview.files.npy_file import map_array, read_header

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from manyview.datasets.formats.hdf5_file import is_numeric, is_sparse, read_sparse
-from manyview.datasets.formats.raw import (
+from manyview.datasets.layout import LABEL_NAMES, tidy_labels
+from manyview.datasets.raw_data import (
     NDArray,
     RawData,
     Request,
@@ -21,7 +22,6 @@ from manyview.datasets.formats.raw import (
     n_bytes,
     name_list,
 )
-from manyview.datasets.layout import LABEL_NAMES, tidy_labels
 from manyview.engine.resources import require_room
 from manyview.errors import DependencyError, FileError
 from manyview.views.containers import place_rows

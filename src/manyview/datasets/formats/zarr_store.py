@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from manyview.datasets.formats.raw import RawData, Request
 from manyview.datasets.layout import arrange
+from manyview.datasets.raw_data import RawData, Request
 from manyview.errors import DependencyError, FileError
 
 # Each is a folder of files: opening as many takes seconds.

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from manyview.datasets.data_folder import write_data_folder
-from manyview.datasets.formats.raw import Request, clean_name
 from manyview.datasets.formats.tabular import import_engine
 from manyview.datasets.one_file import detect_format, out_of_memory, read_file
+from manyview.datasets.raw_data import Request, clean_name
 from manyview.engine.resources import limit_address_space
 from manyview.errors import FileError, ManyviewError
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from manyview.datasets.data_folder import open_data_folder
-from manyview.datasets.formats.raw import RawData, Request
+from manyview.datasets.raw_data import RawData, Request
 from manyview.errors import FileError, ManyviewError
 
 # Minutes are enough for gigabytes; a reader that hangs is noticed all the same.
