@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manyview import S2MVTC, AnchorSpectral
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.baselines import ConcatKMeans
 from manyview.engine.contract import NO_CHECKPOINT
 from manyview.errors import FileError, InputError, InputTypeError
@@ -15,10 +15,14 @@ from manyview.running import progress
 SMALL = {"n_anchors": 60, "max_iter": 4, "random_state": 0}
 FITS = {
     "graph": (S2MVTC(4, n_graph_anchors=200, **SMALL), "Round 3"),
-    "none": (S2MVTC(4, smoothing=None, **SMALL), "Round 3"),
-    "sequence": (S2MVTC(4, smoothing="sequence", n_low=20, **SMALL), "Round 3"),
+    "none": (SequenceS2MVTC(4, smoothing_weight=0.0, **SMALL), "Round 3"),
+    "sequence": (SequenceS2MVTC(4, n_low=20, **SMALL), "Round 3"),
+    "both": (
+        SequenceS2MVTC(4, graph=True, n_low=20, n_graph_anchors=200, **SMALL),
+        "Round 3",
+    ),
     # So many frequencies that Y_v is kept in place of a basis.
-    "wide": (S2MVTC(4, smoothing="sequence", n_low=300, **SMALL), "Round 3"),
+    "wide": (SequenceS2MVTC(4, n_low=300, **SMALL), "Round 3"),
     "spectral": (AnchorSpectral(4, n_graph_anchors=200, random_state=0), "Embedding"),
     "kmeans": (ConcatKMeans(4, n_init=1, random_state=0), "Clustering"),
 }
@@ -127,7 +131,7 @@ def test_other_data_are_refused(views, tmp_path, change):
 
 @pytest.mark.filterwarnings("ignore::manyview.errors.OrderWarning")
 def test_another_order_is_refused(views, tmp_path):
-    model = S2MVTC(4, smoothing="sequence", checkpoint=tmp_path / "saved", **SMALL)
+    model = SequenceS2MVTC(4, checkpoint=tmp_path / "saved", **SMALL)
     model.fit(views, order=np.arange(700))
     with pytest.raises(InputError, match="order="):
         model.fit(views, order=np.arange(700)[::-1])

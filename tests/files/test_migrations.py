@@ -78,6 +78,35 @@ def test_one_class_has_become_two(given, kind, names, changed):
     assert params == {**kept, **changed}
 
 
+def test_given_anchors_leave_their_number_out():
+    _, params = moved("S2MVTC", {**OLD, "anchors": {"list": [{"array": 0}]}})
+    assert "n_anchors" not in params and params["anchors"] == {"list": [{"array": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("own", "wanted"),
+    [
+        ({"_spectrum": 7}, {"spectrum": 7, "start": None, "rounds": {"tuple": []}}),
+        (
+            {
+                "_passes": {
+                    "record": ["Passes", {"spectrum": 1, "start": 2, "rounds": 3}]
+                }
+            },
+            {"spectrum": 1, "start": 2, "rounds": 3},
+        ),
+    ],
+)
+def test_what_new_rows_go_through_is_one_record(own, wanted):
+    fitted = {"n_views_": 2, "_dtype": {"dtype": "<f4"}, "_centres": 5, **own}
+    old = {"version": 1, "class": "OPMC", "params": {}, "fitted": fitted}
+    found = {"dtype": "float32", "view_order": {"tuple": [0, 1]}, "centres": 5}
+    assert migrate(old, "old.manyview")["fitted"] == {
+        "n_views_": 2,
+        "passes": {"record": ["passes", {**found, **wanted}]},
+    }
+
+
 def test_settings_without_a_place_are_named():
     lost = {"kernel": "linear", "assign": "correlation"}
     with pytest.warns(ManyviewWarning, match="kernel='linear', assign='correlation'"):
@@ -115,6 +144,7 @@ def test_records_and_hidden_values_are_renamed():
         "params": {"block_rows": None, "n_clusters": 3},
         "fitted": {
             "_scalings": {"tuple": [{"record": ["Scaling", {"gaps": True}]}]},
+            "x_": {"record": ["Features", {"keep": True, "reuse": True}]},
             "note_": {"dict": {"record": {"list": [1, {"float": "nan"}]}}},
         },
     }
@@ -124,6 +154,7 @@ def test_records_and_hidden_values_are_renamed():
         "params": {"n_clusters": 3},
         "fitted": {
             "scalings": {"tuple": [{"record": ["scaling", {"missing": True}]}]},
+            "x_": {"record": ["features", {"keep": True}]},
             "note_": {"dict": {"record": {"list": [1, {"float": "nan"}]}}},
         },
     }

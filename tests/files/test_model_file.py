@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import manyview
-from manyview import S2MVTC, AnchorSpectral
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.checks import example_views
 from manyview.errors import FileError, InputTypeError, NotFittedError, ResourceError
 from manyview.files import container
@@ -82,20 +82,21 @@ def test_every_method_comes_back_whole(method, tmp_path):
 
 @pytest.mark.filterwarnings("ignore::manyview.errors.OrderWarning")
 @pytest.mark.parametrize(
-    "options",
+    ("kind", "options"),
     [
-        {"smoothing": None},
-        {"smoothing": None, "kernel": "linear", "assign": "correlation"},
-        {"scaling": "root"},
-        {"smoothing": "sequence", "n_low": 4},
-        {"smoothing": "graph+sequence", "n_low": 4},
-        {"random_state": np.random.default_rng(4)},
-        {"anchors": [np.eye(4), np.eye(6), np.eye(3)], "dtype": np.float32},
+        (SequenceS2MVTC, {"smoothing_weight": 0.0}),
+        (SequenceS2MVTC, {"kernel": "linear", "assign": "correlation", "n_low": 4}),
+        (SequenceS2MVTC, {"start": "directions", "row_norm": "zscore", "n_low": 4}),
+        (SequenceS2MVTC, {"graph": True, "n_low": 4}),
+        (S2MVTC, {"scaling": "root"}),
+        (S2MVTC, {"lam": 1.0, "max_iter": 3}),
+        (S2MVTC, {"random_state": np.random.default_rng(4)}),
+        (S2MVTC, {"anchors": [np.eye(4), np.eye(6), np.eye(3)], "dtype": np.float32}),
     ],
 )
-def test_every_setting_comes_back(options, tmp_path):
+def test_every_setting_comes_back(kind, options, tmp_path):
     views = [np.abs(x) for x in example_views()]
-    model = S2MVTC(3, **{"random_state": 0, **options}).fit(views)
+    model = kind(3, **{"random_state": 0, **options}).fit(views)
     again = manyview.load_model(model.save(tmp_path / "m.manyview"))
     assert np.array_equal(again.predict(views), model.predict(views))
     assert np.array_equal(again.certainty_, model.certainty_)

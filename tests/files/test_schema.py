@@ -52,9 +52,9 @@ def test_a_file_loads_after_a_class_and_its_field_are_renamed(monkeypatch):
 def test_a_model_loads_after_an_attribute_is_renamed(tmp_path, monkeypatch):
     model = AnchorSpectral(3, random_state=0).fit(example_views())
     path = model.save(tmp_path / "m.manyview")
-    monkeypatch.setitem(schema.ATTRIBUTES, "centres", "_middles")
-    again = manyview.load_model(path)
-    assert np.array_equal(again._middles.points, model._centres.points)
+    monkeypatch.setitem(schema.ATTRIBUTES, "passes", "_journey")
+    centres = manyview.load_model(path)._journey.centres
+    assert np.array_equal(centres.points, model._passes.centres.points)
 
 
 def test_a_named_tuple_outside_the_table_is_refused():

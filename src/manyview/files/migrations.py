@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from manyview.errors import FileError, ManyviewWarning
 
 VERSION = 2
@@ -25,23 +27,20 @@ _RECORDS_1 = {
     "GraphStart": "graph start",
     "Kernel": "kernel",
     "OrderReport": "order report",
-    "Passes": "passes",
     "Piece": "piece",
     "Round": "round",
     "Scaling": "scaling",
     "Spectrum": "spectrum",
-    "Start": "start",
+    "Start": "direction start",
 }
-_FIELDS_1 = {("Scaling", "gaps"): "missing"}
+_FIELDS_1 = {("Scaling", "gaps"): "missing", ("Round", "worth"): "view_weights"}
+_LOST_FIELDS_1 = {("Features", "reuse")}
 _ATTRIBUTES_1 = {
     "_Us": "projections",
-    "_centres": "centres",
     "_dtype": "dtype",
     "_maps": "feature maps",
     "_moments": "moments",
-    "_passes": "passes",
     "_scalings": "scalings",
-    "_spectrum": "spectrum",
 }
 # What version 1 called lam is no ridge weight in these methods.
 _WEIGHTS_1 = {
@@ -99,11 +98,27 @@ def _from_1(content: Content) -> Content:
         params["scaling"] = _SCALINGS_1.get(word, word)
     if name in _WEIGHTS_1:
         params[_WEIGHTS_1[name]] = params.pop("lam")
-    fitted = {
-        _ATTRIBUTES_1.get(k, k): _rename_records(v)
-        for k, v in content["fitted"].items()
-    }
+    fitted = _gather_passes(content["fitted"])
+    fitted = {_ATTRIBUTES_1.get(k, k): _rename_records(v) for k, v in fitted.items()}
     return {**content, "class": name, "params": params, "fitted": fitted}
+
+
+def _gather_passes(fitted: dict[str, Any]) -> dict[str, Any]:
+    """One record of all that new rows go through; views were visited as they stood."""
+    if "_centres" not in fitted:
+        return fitted
+    kept = dict(fitted)
+    passes = {
+        "dtype": np.dtype(kept.pop("_dtype")["dtype"]).name,
+        "view_order": {"tuple": list(range(kept["n_views_"]))},
+        "centres": kept.pop("_centres"),
+    }
+    if "_passes" in kept:
+        passes |= kept.pop("_passes")["record"][1]
+    else:
+        spectrum = kept.pop("_spectrum")
+        passes |= {"spectrum": spectrum, "start": None, "rounds": {"tuple": []}}
+    return {**kept, "passes": {"record": ["passes", passes]}}
 
 
 def _split_s2mvtc(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -116,6 +131,8 @@ def _split_s2mvtc(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     kept = {k: v for k, v in params.items() if k not in _OPTIONAL_1 or v is not None}
     if kept.pop("consensus") is False:
         kept["beta"] = 0.0
+    if not isinstance(kept["anchors"], str):
+        del kept["n_anchors"]
     if smoothing == "graph":
         _warn_of_lost_settings(kept)
         return "S2MVTC", {k: v for k, v in kept.items() if k in _ORDER_FREE}
@@ -158,6 +175,7 @@ def _rename_records(value: Any) -> Any:
     renamed = {
         _FIELDS_1.get((name, field), field): _rename_records(part)
         for field, part in fields.items()
+        if (name, field) not in _LOST_FIELDS_1
     }
     return {kind: [_RECORDS_1.get(name, name), renamed]}
 

@@ -31,6 +31,7 @@ def write_model(model: Any, path: str | os.PathLike[str]) -> Path:
     path : path
         Usually ``NAME.manyview``; an existing file is replaced.
     """
+    model._check_fitted()
     target = Path(path).expanduser()
     kind = type(model)
     if not kind.__module__.startswith("manyview."):

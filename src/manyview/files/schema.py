@@ -37,57 +37,60 @@ def _record(home: str, same: str, **renamed: str) -> Record:
 
 
 RECORDS = {
-    "centres": _record("kmeans.passes.Centres", "points offsets"),
-    "choice": _record(
-        "selection.Choice",
-        "n_clusters best_guess certainty candidates gap stability silhouette score",
-    ),
-    "feature map": _record(
-        "baselines.parts.rbf_features.FeatureMap", "scaling kernel mean"
-    ),
-    "features": _record(
-        "stages.kernels.Features",
-        "scalings kernels means reduces centres keep sampled reuse",
-    ),
-    "finished rounds": _record(
-        "stages.rounds.Finished", "rounds objective trace products smooth"
-    ),
-    "first": _record("stages.rounds.First", "features products smooth weights"),
-    "graph": _record("stages.anchor_graph.Graph", "scalings pieces n_neighbors exact"),
-    "graph start": _record("stages.rounds.GraphStart", "features scale centre"),
-    "kernel": _record("stages.anchors.Kernel", "name anchors width"),
-    "order report": _record(
-        "stages.order_report.OrderReport", "index_nmi changes expected_changes"
-    ),
-    "passes": _record("s2mvtc.Passes", "spectrum start rounds"),
-    "piece": _record("stages.anchor_graph.Piece", "view anchors"),
-    "ridge": _record("stages.ridge.Ridge", "reduce factor mean gram"),
-    "round": _record(
-        "stages.rounds.Round",
-        "features fits offsets smooth filtered beta worth centre by_length keep trace "
-        "sums",
+    # What new rows are replayed through.
+    "passes": _record(
+        "predicting.Passes", "dtype view_order spectrum start rounds centres"
     ),
     "scaling": _record(
         "stages.scaling.Scaling", "kind root shift scale unit", missing="gaps"
     ),
-    "setup": _record(
-        "stages.set_up.Setup",
-        "anchors ridges spectrum start first partition explained",
+    "kernel": _record("stages.anchors.Kernel", "name anchors width"),
+    "features": _record(
+        "stages.anchors.Features",
+        "scalings kernels means reduces centres keep sampled",
     ),
+    "piece": _record("stages.anchor_graph.Piece", "view anchors"),
+    "graph": _record("stages.anchor_graph.Graph", "scalings pieces n_neighbors exact"),
     "spectrum": _record("stages.anchor_graph.Spectrum", "graph table values weights"),
-    "start": _record("stages.rounds.Start", "features weights offsets signs"),
+    "graph start": _record("stages.rounds.GraphStart", "features scale centre"),
+    "direction start": _record(
+        "stages.start.DirectionStart", "features weights offsets signs"
+    ),
+    "round": _record(
+        "stages.rounds.Round",
+        "features fits offsets smooth filtered beta centre by_length keep trace sums",
+        view_weights="of_views",
+    ),
+    "centres": _record("kmeans.passes.Centres", "points offsets"),
+    "feature map": _record(
+        "baselines.parts.rbf_features.FeatureMap", "scaling kernel mean"
+    ),
+    # What users read off a model.
+    "choice": _record(
+        "selection.Choice",
+        "n_clusters best_guess certainty candidates gap stability silhouette score",
+    ),
+    "order report": _record(
+        "stages.order_report.OrderReport", "index_nmi changes expected_changes"
+    ),
+    # What a checkpoint keeps besides.
+    "ridge": _record("stages.ridge.Ridge", "reduce factor mean gram"),
+    "setup": _record(
+        "stages.setup.Setup", "anchors ridges spectrum start first partition explained"
+    ),
+    "carried": _record("stages.rounds.Carried", "products smooth unfiltered"),
+    "history": _record("stages.rounds.History", "rounds objective trace"),
+    "finished rounds": _record("stages.rounds.Finished", "history carried"),
 }
 
 # Fitted values that users do not see. Public ones, such as labels_, keep their name.
 ATTRIBUTES = {
-    "centres": "_centres",
     "dtype": "_dtype",
     "feature maps": "_maps",
     "moments": "_moments",
     "passes": "_passes",
     "projections": "_Us",
     "scalings": "_scalings",
-    "spectrum": "_spectrum",
 }
 
 _RECORD_NAMES = {record.home: name for name, record in RECORDS.items()}
