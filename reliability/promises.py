@@ -192,8 +192,8 @@ PROMISES = (
         "A data file cut or rewritten under a fit is a sentence; one removed or "
         "replaced does no harm.",
         (
-            "views/test_file_watch.py::test_a_file_changed_under_a_fit_is_a_sentence",
-            "views/test_file_watch.py::test_a_file_removed_or_replaced_under_a_fit_does_no_harm",
+            "views/test_parsing.py::test_a_file_changed_under_a_fit_is_a_sentence",
+            "views/test_parsing.py::test_a_file_removed_or_replaced_under_a_fit_does_no_harm",
         ),
         _sum("faults", "injected", fault="data changed"),
     ),
@@ -201,8 +201,8 @@ PROMISES = (
         "Ctrl-C finishes the round and keeps its labels; with a checkpoint the fit "
         "goes on later.",
         (
-            "running/test_interrupt.py::test_the_round_is_finished_and_its_labels_are_kept",
-            "running/test_interrupt.py::"
+            "running/test_stopping.py::test_the_round_is_finished_and_its_labels_are_kept",
+            "running/test_stopping.py::"
             "test_a_stopped_fit_resumes_from_its_checkpoint_to_the_same_end",
         ),
         _sum("faults", "injected", fault="Ctrl-C"),
