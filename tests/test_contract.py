@@ -10,10 +10,14 @@ from manyview import checks
 from manyview.base import MultiViewClusterer
 from manyview.errors import ManyviewWarning
 from manyview.methods import all_methods
-from manyview.s2mvtc import S2MVTC
+from manyview.sequence_s2mvtc import SequenceS2MVTC
 
 METHODS = [method.estimator() for method in all_methods()]
-VARIANTS = [S2MVTC(smoothing=None), S2MVTC(smoothing=None, kernel="linear")]
+VARIANTS = [
+    SequenceS2MVTC(smoothing_weight=0.0),
+    SequenceS2MVTC(smoothing_weight=0.0, kernel="linear"),
+    SequenceS2MVTC(graph=True),
+]
 
 
 # Without the graph the start is random directions: another draw, another partition.
