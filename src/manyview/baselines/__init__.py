@@ -11,7 +11,7 @@ from manyview.baselines.opmc import OPMC
 from manyview.baselines.sfmc import SFMC
 from manyview.baselines.smera import SMERAMVC
 
-__all__ = [
+__all__: list[str] = [
     "BMVC",
     "FMVACC",
     "FPMVSCAG",
