@@ -1,11 +1,14 @@
-"""k-means as passes against a plain one."""
+"""k-means as passes against a plain one; its starts are not moved by rounding."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from manyview.engine.contract import open_engine
+from manyview.engine.local import LocalEngine
 from manyview.kmeans.passes import (
     _search,
     assign_step,
@@ -15,15 +18,15 @@ from manyview.kmeans.passes import (
     nearest,
     partition,
     pick,
+    quiet_fit,
+    spread_rows,
 )
-from manyview.kmeans.correlation import correlation, correlation_kmeans
-from manyview.arrays.ops import z_score
 from manyview.views.views import Views
 
 
 def engine_with(rows, block_rows=None):
     views = Views([np.ones((len(rows), 1))])
-    engine = open_engine(views, np.float64, block_rows=block_rows)
+    engine = LocalEngine(views, np.float64, block_rows=block_rows)
     engine.put("B_bar", rows)
     return engine
 
@@ -35,31 +38,6 @@ def blobs():
     return 8.0 * rng.normal(size=(3, 6))[labels] + rng.normal(size=(150, 6)), labels
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_z_score_rows(xp, dtype):
-    rows = np.random.default_rng(1).normal(5, 3, size=(20, 7)).astype(dtype)
-    found = np.asarray(z_score(xp.asarray(rows)))
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found.mean(axis=1), 0.0, atol=1e-5)
-    np.testing.assert_allclose(found.std(axis=1, ddof=1), 1.0, rtol=1e-5)
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e20, -1 / 3])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_without_variance_become_zero(value, dtype):
-    assert not z_score(np.full((3, 64), value, dtype=dtype)).any()
-
-
-def test_z_score_of_one_component_is_zero():
-    assert not z_score(np.array([[3.0], [-1.0]])).any()
-
-
-def test_z_score_does_not_depend_on_units():
-    rows = np.random.default_rng(2).normal(size=(5, 4))
-    for factor in (1e-100, 1e100):
-        np.testing.assert_allclose(z_score(rows * factor), z_score(rows), rtol=1e-12)
-
-
 def test_nearest_centre_equals_brute_force(blobs):
     rows, _ = blobs
     points = rows[:4]
@@ -69,23 +47,13 @@ def test_nearest_centre_equals_brute_force(blobs):
     np.testing.assert_allclose(cost + (rows**2).sum(axis=1), d.min(axis=1), atol=1e-9)
 
 
-def test_correlation_takes_the_best_correlated_centre(blobs):
-    rows = z_score(blobs[0])
-    centres = correlation(blobs[0][:3], np.ones(3))
-    expected = np.corrcoef(rows, blobs[0][:3])[:150, 150:].argmax(axis=1)
-    np.testing.assert_array_equal(nearest(rows, centres)[0], expected)
-
-
-def test_empty_cluster_is_never_chosen_by_correlation(blobs):
-    centres = correlation(blobs[0][:3], np.array([1.0, 0.0, 2.0]))
-    assert 1 not in nearest(z_score(blobs[0]), centres)[0]
-
-
 def test_assign_step_sums(blobs):
     rows, labels = blobs
     points = np.stack([rows[labels == g].mean(axis=0) for g in range(3)])
     engine = engine_with(rows, block_rows=17)
-    total, _ = engine.run(assign_step, euclidean(points), views=False)
+    total, _ = engine.run(
+        assign_step, euclidean(points), title="Clustering", views=False
+    )
     np.testing.assert_array_equal(engine.read("labels"), labels)
     np.testing.assert_array_equal(total["counts"], [50, 50, 50])
     np.testing.assert_allclose(total["sums"], points * 50)
@@ -164,17 +132,72 @@ def test_kmeans_with_fewer_distinct_rows_gives_no_warning(recwarn):
     assert not recwarn.list
 
 
-def test_correlation_kmeans_separates_directions():
-    rng = np.random.default_rng(3)
-    truth = rng.permutation(np.arange(90) % 3)
-    rows = z_score(rng.normal(size=(3, 8))[truth] + 0.05 * rng.normal(size=(90, 8)))
-    starts = np.array([np.flatnonzero(truth == g)[0] for g in range(3)])
-    _, labels, _, _ = correlation_kmeans(engine_with(rows, 20), starts)
-    np.testing.assert_array_equal(labels, truth)
-
-
 def test_pick_gives_rows_in_the_order_asked_for(blobs):
     rows, _ = blobs
     wanted = np.array([140, 3, 77, 3, 0])
     found = pick(engine_with(rows, 10), "B_bar", wanted)
     np.testing.assert_array_equal(found, rows[wanted])
+
+
+def test_rows_are_picked_by_their_squared_distance():
+    rows = np.array([[0.0], [1.0], [3.0]])
+    counts = np.zeros((3, 3))
+    for seed in range(4000):
+        rng = np.random.default_rng(seed)
+        first, second = spread_rows(rows, 2, rng)[0]
+        counts[first, second] += 1
+    # Of two tries the one that lowers the sum of squares most is kept; from the
+    # row at 0, trying both others, that is the row at 3.
+    assert counts.diagonal().sum() == 0
+    np.testing.assert_allclose(counts.sum(axis=1) / 4000, 1 / 3, atol=0.03)
+    assert counts[0, 2] == counts[0].sum()
+
+
+@given(st.integers(0, 50))
+def test_rounding_does_not_move_the_picks(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(400, 5))
+    moved = rows + 1e-7 * rng.normal(size=rows.shape)
+    picks = [spread_rows(x, 12, np.random.default_rng(seed)) for x in (rows, moved)]
+    np.testing.assert_array_equal(*picks)
+
+
+def test_clear_groups_get_one_start_each():
+    rng = np.random.default_rng(0)
+    centres = 100.0 * np.eye(6)
+    groups = np.repeat(np.arange(6), 30)
+    rows = centres[groups] + rng.normal(size=(180, 6))
+    for seed in range(20):
+        picks = spread_rows(rows, 6, np.random.default_rng(seed))[0]
+        assert sorted(groups[picks]) == list(range(6))
+
+
+def test_fewer_distinct_rows_than_clusters():
+    rows = np.repeat([[1.0, 2.0], [3.0, 4.0]], 5, axis=0)
+    picks = spread_rows(rows, 4, np.random.default_rng(0), n_starts=3)
+    assert picks.shape == (3, 4)
+    for own in picks:
+        assert {tuple(r) for r in rows[own]} == {(1.0, 2.0), (3.0, 4.0)}
+
+
+def test_searches_side_by_side_pick_where_distances_say():
+    rng = np.random.default_rng(0)
+    rows = 100.0 * np.eye(5)[np.repeat(np.arange(5), 20)] + rng.normal(size=(100, 5))
+    picks = spread_rows(rows, 5, np.random.default_rng(1), n_starts=7)
+    assert len({tuple(own) for own in picks}) > 1
+    for own in picks:
+        assert sorted(own // 20) == list(range(5))
+
+
+def test_sparse_rows_are_picked_like_dense_ones():
+    rng = np.random.default_rng(2)
+    rows = rng.random((60, 8)) * (rng.random((60, 8)) < 0.4)
+    dense = spread_rows(rows, 6, np.random.default_rng(3))
+    sparse = spread_rows(sp.csr_array(rows), 6, np.random.default_rng(3))
+    np.testing.assert_array_equal(sparse, dense)
+
+
+def test_repeated_rows_are_clustered_without_a_word(recwarn):
+    search = KMeans(3, n_init=1, random_state=0)
+    assert quiet_fit(search, np.ones((9, 2))) is search
+    assert search.labels_.shape == (9,) and not recwarn.list

@@ -1,24 +1,35 @@
-"""Anchors, kernel widths and features against their definitions."""
+"""Anchors, kernel widths and features against their definitions.
+
+Features made once or made again, Phi or Psi, are the same.
+"""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from manyview import S2MVTC
-from manyview.engine.contract import open_engine
+from manyview.engine.contract import Result, lowered
+from manyview.engine.local import LocalEngine
 from manyview.errors import InputError, InputTypeError
 from manyview.stages.anchors import (
+    Features,
     Kernel,
     anchor_count,
     anchors_of_views,
+    block_features,
     choose_anchors,
+    feature_passes,
     features,
+    fit_features,
     make_kernels,
+    plain_features,
     spacing,
+    sum_grams,
 )
-from manyview.arrays.ops import expanded_distances, squared_distances
-from manyview.stages.sampling import draw
-from manyview.stages.scaling import Scaling, make_scaling
+from manyview.stages.ridge import centred_products, quick_centre, solve
+from manyview.stages.sampling import SAMPLED, draw, draw_rows
+from manyview.stages.scaling import Scaling, make_scaling, measure
+from manyview.stages.start import DirectionStart, direction_start_step
 from manyview.views.views import Views
 
 PLAIN = Scaling("none")
@@ -29,9 +40,9 @@ def brute(x, a):
 
 
 def engine_of(*views, block_rows=None, present=None):
-    return open_engine(
-        Views(list(views), present=present), np.float64, block_rows=block_rows
-    )
+    """Rows in the order of their content, views as they stand."""
+    given, order = Views(list(views), present=present), range(len(views))
+    return LocalEngine(given, np.float64, block_rows=block_rows, view_order=order)
 
 
 def widths(engine, *anchors):
@@ -39,40 +50,11 @@ def widths(engine, *anchors):
     return [k.width for k in make_kernels(engine, "rbf", scalings, anchors)]
 
 
-def test_squared_distances_equal_brute_force(xp):
-    rng = np.random.default_rng(0)
-    x, a = rng.normal(size=(9, 4)), rng.normal(size=(5, 4))
-    found = np.asarray(squared_distances(xp.asarray(x), a))
-    np.testing.assert_allclose(found, brute(x, a), atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_squared_distances_of_sparse_rows_keep_the_dtype(dtype):
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(9, 4)) * (rng.random((9, 4)) < 0.5)
-    found = squared_distances(sp.csr_array(x.astype(dtype)), x[:3])
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found, brute(x, x[:3]), atol=1e-5)
-
-
-@pytest.mark.parametrize("width", [1, 6, 7, 14])
-def test_lengths_enter_the_product_of_views_of_any_width(xp, width):
-    rng = np.random.default_rng(width)
-    x, a = rng.normal(size=(5, width)), rng.normal(size=(4, width))
-    found = np.asarray(expanded_distances(xp.asarray(x), xp.asarray(a)))
-    np.testing.assert_allclose(found, brute(x, a), atol=1e-12)
-
-
 def test_rows_that_are_anchors_have_features_of_one_to_rounding():
     x = np.random.default_rng(3).normal(size=(40, 6)).astype(np.float32) + 5.0
     kernel = Kernel("rbf", x, 0.5)
     own = features(x, PLAIN, kernel).diagonal()
     np.testing.assert_allclose(own, 1.0, atol=1e-4)
-
-
-def test_squared_distances_are_never_negative():
-    x = np.full((3, 5), 1e8) + np.random.default_rng(2).random((3, 5))
-    assert squared_distances(x, x).min() >= 0
 
 
 @pytest.mark.parametrize(
@@ -242,7 +224,165 @@ def test_anchors_of_another_kind_are_refused_by_name(three_views, given):
         S2MVTC(3, anchors=given).fit(views)
 
 
-def test_a_flag_is_true_or_false(three_views):
-    views, _ = three_views
-    with pytest.raises(InputTypeError, match="consensus must be True or False"):
-        S2MVTC(3, consensus=np.array([True, False])).fit(views)
+def opened(keep=True, block_rows=None, present=None, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(50, 3)), rng.normal(size=(50, 4))]
+    given = Views(views, present=present)
+    engine = LocalEngine(given, dtype, block_rows=block_rows, view_order=(0, 1))
+    scalings = tuple(make_scaling(m, "standard") for m in measure(engine))
+    anchors = (rng.normal(size=(9, 3)), rng.normal(size=(9, 4)))
+    kernels = make_kernels(engine, "rbf", scalings, anchors)
+    return engine, Features(scalings, kernels, keep=keep), views
+
+
+def fitted_to(engine, plain, lam, rank_tol):
+    return fit_features(plain, sum_grams(engine, plain), lam, rank_tol)
+
+
+def phi_of(small, views, v):
+    return features(views[v], small.scalings[v], small.kernels[v])
+
+
+def test_features_of_all_views_in_one_pass():
+    engine, small, views = opened(block_rows=7)
+    fitted, ridges = fitted_to(engine, small, 1.0, 0.0)
+    for v in range(2):
+        phi = phi_of(small, views, v)
+        np.testing.assert_allclose(engine.read(f"Phi{v}"), phi, atol=1e-12)
+        np.testing.assert_allclose(fitted.means[v], phi.mean(axis=0), atol=1e-12)
+        away = phi - phi.mean(axis=0)
+        np.testing.assert_allclose(ridges[v].gram, away.T @ away, atol=1e-10)
+
+
+def test_missing_rows_are_left_out_of_gram_and_mean():
+    present = np.ones((50, 2), dtype=bool)
+    present[::4, 1] = False
+    engine, small, views = opened(present=present)
+    fitted, ridges = fitted_to(engine, small, 1.0, 0.0)
+    phi = phi_of(small, views, 1)[present[:, 1]]
+    np.testing.assert_allclose(fitted.means[1], phi.mean(axis=0), atol=1e-12)
+    away = phi - phi.mean(axis=0)
+    np.testing.assert_allclose(ridges[1].gram, away.T @ away, atol=1e-10)
+
+
+def test_features_take_the_place_of_the_distances_they_are_made_of():
+    engine, small, views = opened(block_rows=20)
+    anchors = tuple(k.anchors for k in small.kernels)
+    make_kernels(engine, "rbf", small.scalings, anchors, keep=True)
+    assert engine.read("D1").shape == (50, 9)
+    fitted_to(engine, small, 1.0, 0.0)
+    for v in range(2):
+        np.testing.assert_allclose(engine.read(f"Phi{v}"), phi_of(small, views, v))
+        with pytest.raises(KeyError):
+            engine.read(f"D{v}")
+
+
+@pytest.mark.parametrize("lam", [1e-3, 20.0])
+@pytest.mark.parametrize("started", [False, True])
+def test_features_made_again_equal_the_kept_ones(lam, started):
+    found = {}
+    for keep in (True, False):
+        engine, small, _ = opened(keep, block_rows=20)
+        fitted, ridges = fitted_to(engine, small, lam, 0.1)
+        assert (fitted.reduces[0] is not None) == (keep and lam == 20.0)
+        if started:
+            zeros = tuple(np.zeros((r.mean.size, 2)) for r in ridges)
+            start = DirectionStart(fitted, zeros, (np.zeros(2),) * 2)
+            engine.run(direction_start_step, start, title="Start")
+
+        def gather(block, state, small):
+            return Result(note=block_features(block, state, small, 1))
+
+        phi = np.concatenate(engine.run(gather, fitted, title="Gathering")[1])
+        B = np.random.default_rng(1).normal(size=(50, 2))
+        products = centred_products(ridges[1], phi.T @ B, B.sum(axis=0))
+        found[keep] = (phi - ridges[1].mean) @ solve(ridges[1], products)
+    np.testing.assert_allclose(found[True], found[False], atol=1e-10)
+
+
+def test_reduced_features_take_the_place_of_those_they_are_made_of():
+    engine, small, _ = opened(block_rows=20)
+    fitted, ridges = fitted_to(engine, small, 20.0, 0.1)
+    zeros = tuple(np.zeros((r.mean.size, 2)) for r in ridges)
+    start = DirectionStart(fitted, zeros, (np.zeros(2),) * 2)
+    engine.run(direction_start_step, start, title="Start")
+    for v in range(2):
+        assert engine.read(f"Psi{v}").shape == (50, ridges[v].mean.size)
+        with pytest.raises(KeyError):
+            engine.read(f"Phi{v}")
+
+
+def test_grams_of_a_sample_are_scaled_up_to_all_rows():
+    for keep in (True, False):
+        engine, small, views = opened(keep, block_rows=20)
+        with lowered(sampled_rows=30):
+            draw_rows(engine, measure(engine), 10, 0)
+        chosen = engine.read(SAMPLED)
+        assert 10 < chosen.sum() < 50
+        fitted, ridges = fitted_to(engine, small._replace(sampled=True), None, 0.0)
+        phi = phi_of(small, views, 0)[chosen]
+        away = phi - phi.mean(axis=0)
+        expected = away.T @ away * (50 / chosen.sum())
+        np.testing.assert_allclose(ridges[0].gram, expected, atol=1e-10)
+        np.testing.assert_allclose(fitted.means[0], phi.mean(axis=0))
+
+
+def plain_of(engine, small, lam, most):
+    """How features are made where more than `most` rows are many."""
+    anchors = tuple(k.anchors for k in small.kernels)
+    how = {"kernel": "rbf", "lam": lam, "n_rounds": 3}
+    drawn = draw(engine, 25, 0)
+    with lowered(sampled_rows=most):
+        return plain_features(engine, drawn, small.scalings, anchors, **how)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_grams_about_a_centre_equal_the_exact_ones(missing):
+    present = np.ones((50, 2), dtype=bool)
+    present[::3, 1] = not missing
+    engine, small, _ = opened(block_rows=20, present=present, dtype=np.float32)
+    about = plain_of(engine, small, 0.1, 30)
+    fitted, ridges = fitted_to(engine, about, 0.1, 0.0)
+    plain, exact = fitted_to(engine, about._replace(centres=()), 0.1, 0.0)
+    for v in range(2):
+        assert fitted.centres[v] is not None and fitted.centres[v].dtype == np.float32
+        np.testing.assert_allclose(ridges[v].gram, exact[v].gram, atol=1e-5)
+        np.testing.assert_allclose(fitted.means[v], plain.means[v], rtol=1e-6)
+        np.testing.assert_allclose(ridges[v].factor, exact[v].factor, atol=1e-3)
+
+
+def test_quick_grams_of_a_sample_keep_what_float32_would_lose():
+    engine, small, views = opened(block_rows=20, dtype=np.float32)
+    with lowered(sampled_rows=30):
+        drawn = draw(engine, 25, 0)
+    chosen = engine.read(SAMPLED)
+    # Wide kernels: features near 1 that hardly differ.
+    kernels = tuple(k._replace(width=300.0) for k in small.kernels)
+    some = [features(drawn.view(v), small.scalings[v], kernels[v]) for v in range(2)]
+    centres = tuple(quick_centre(phi, np.inf, 50) for phi in some)
+    small = small._replace(kernels=kernels, sampled=True, centres=centres)
+    _, ridges = fitted_to(engine, small, None, 0.0)
+    phi = phi_of(small, [x[chosen] for x in views], 0)
+    away = phi - phi.mean(axis=0)
+    expected = away.T @ away * (50 / chosen.sum())
+    error = np.linalg.norm(ridges[0].gram - expected, 2)
+    assert error < 1e-3 * np.linalg.norm(expected, 2)
+
+
+@pytest.mark.parametrize(("lam", "most"), [(1e-9, 30), (0.1, 60), (None, 60)])
+def test_small_ridge_weights_and_few_rows_ask_for_exact_grams(lam, most):
+    engine, small, _ = opened(block_rows=20, dtype=np.float32)
+    plain = plain_of(engine, small, lam, most)
+    assert not any(c is not None for c in plain.centres)
+    assert not plain.sampled
+
+
+def test_a_weight_that_follows_the_gram_is_content_with_a_sample():
+    engine, small, _ = opened(block_rows=20, dtype=np.float32)
+    plain = plain_of(engine, small, None, 30)
+    assert plain.sampled and all(c is not None for c in plain.centres)
+
+
+def test_passes_that_need_all_features_are_the_grams_the_start_and_the_rounds():
+    assert feature_passes(7, sampled=False) == 9
+    assert feature_passes(7, sampled=True) == 8

@@ -1,40 +1,16 @@
-"""The rounds' small matrices, starts and traces."""
+"""The rounds' small matrices and what they leave behind."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from manyview.s2mvtc import S2MVTC
-from manyview.stages import kernels as kept_features
+from manyview import S2MVTC, SequenceS2MVTC
+from manyview.engine.contract import lowered
+from manyview.engine.local import LocalEngine
 from manyview.stages.rounds import Weights, objective, view_counts
-from manyview.stages.start import principal_directions
 from manyview.views.views import Block
 
-
-def test_principal_directions_are_the_leading_ones():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(40, 6)) * [9.0, 5.0, 3.0, 1.0, 0.5, 0.1] + 7.0
-    found = principal_directions(rows, 4, 0)
-    np.testing.assert_allclose(found.T @ found, np.eye(4), atol=1e-10)
-    away = rows - rows.mean(axis=0)
-    expected = np.linalg.svd(away, full_matrices=False)[2][:4].T
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-8)
-
-
-def test_principal_directions_beyond_the_features_are_zero():
-    found = principal_directions(np.random.default_rng(1).normal(size=(9, 3)), 5, 0)
-    assert found.shape == (3, 5)
-    assert found[:, :3].any(axis=0).all() and not found[:, 3:].any()
-
-
-def test_signs_of_principal_directions_come_from_the_seed_only():
-    rows = np.random.default_rng(2).normal(size=(50, 8))
-    found = principal_directions(rows, 8, 3)
-    np.testing.assert_array_equal(found, principal_directions(rows, 8, 3))
-    shuffled = principal_directions(rows[::-1], 8, 3)
-    np.testing.assert_allclose(found, shuffled, atol=1e-8)
-    sides = [principal_directions(rows, 8, seed)[0] > 0 for seed in range(20)]
-    assert 0.2 < np.mean(sides) < 0.8
+pytestmark = pytest.mark.filterwarnings("ignore::manyview.errors.OrderWarning")
 
 
 def test_view_counts():
@@ -59,7 +35,7 @@ def test_objective_from_small_matrices_equals_the_one_from_all_rows():
         "apart": (B_bar**2 - 2 * B_bar * B).sum(),
     }
     energy = [float(((F.T @ B) ** 2).sum())]
-    weights = Weights(beta, 1.0, True, True, (1.0,))
+    weights = Weights(beta, 1.0, a, True, (1.0,))
     met = [float(((Phi @ U) * B).sum())]
     found = objective(total, [U], [Phi.T @ old], met, energy, a, weights)
     parts = ((1, B - Phi @ U), (lam, U), (beta, B_bar - B), (a, B - Y))
@@ -67,41 +43,63 @@ def test_objective_from_small_matrices_equals_the_one_from_all_rows():
     assert found == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("start", ["signs", "directions"])
-@pytest.mark.parametrize("kind", ["graph", "sequence", "graph+sequence", None])
+SETTINGS = [
+    S2MVTC(4, random_state=0),
+    SequenceS2MVTC(4, start="signs", random_state=0),
+    SequenceS2MVTC(4, start="directions", random_state=0),
+    SequenceS2MVTC(4, graph=True, random_state=0),
+    SequenceS2MVTC(4, smoothing_weight=0.0, start="signs", random_state=0),
+    SequenceS2MVTC(4, smoothing_weight=0.0, start="directions", random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", SETTINGS, ids=repr)
 def test_the_last_round_sees_the_objective_that_a_round_between_sees(
-    three_views, kind, start
+    three_views, model
 ):
     views, _ = three_views
-    model = S2MVTC(4, smoothing=kind, start=start, max_iter=4, lam=0.5, random_state=0)
+    model = clone(model).set_params(max_iter=4, lam=0.5)
     whole = model.fit(views).objective_
     for n_rounds in (1, 2, 3):
         short = clone(model).set_params(max_iter=n_rounds).fit(views).objective_
         np.testing.assert_allclose(short, whole[:n_rounds], rtol=1e-9)
 
 
+def test_a_basis_too_wide_to_keep_gives_what_a_kept_one_gives(three_views, monkeypatch):
+    views, _ = three_views
+    model = SequenceS2MVTC(4, n_low=40, max_iter=3, lam=0.5, random_state=0)
+    order = np.random.default_rng(1).permutation(300)
+    trace = np.array([7, 200, 3])
+    kept = clone(model).fit(views, order=order, trace=trace)
+    monkeypatch.setattr("manyview.stages.sequence_setup.MOST_BASIS_VECTORS", 10)
+    gathered = clone(model).fit(views, order=order, trace=trace)
+    np.testing.assert_allclose(gathered.embedding_, kept.embedding_, atol=1e-8)
+    np.testing.assert_allclose(gathered.objective_, kept.objective_, rtol=1e-9)
+    for first, second in zip(kept.trace_, gathered.trace_, strict=True):
+        assert first.keys() == second.keys() >= {"B0", "Y0", "B2", "Y2", "B_bar"}
+        for name, rows in first.items():
+            np.testing.assert_allclose(second[name], rows, atol=1e-8)
+
+
 @pytest.mark.parametrize(
-    "setting",
+    "model",
     [
-        {"smoothing": "graph"},
-        {"smoothing": "sequence", "lam": 1e-6, "rank_tol": 0.0},
-        {"smoothing": None, "lam": 30.0},
+        S2MVTC(4, random_state=0),
+        SequenceS2MVTC(4, graph=True, random_state=0),
+        SequenceS2MVTC(4, lam=1e-6, rank_tol=0.0, random_state=0),
+        SequenceS2MVTC(4, smoothing_weight=0.0, lam=30.0, random_state=0),
     ],
+    ids=repr,
 )
 def test_features_made_again_in_every_pass_give_the_same(
-    three_views, monkeypatch, setting
+    three_views, monkeypatch, model
 ):
     views, _ = three_views
-    model = S2MVTC(4, max_iter=3, block_rows=90, random_state=0, **setting)
-    kept = model.fit(views)
-
-    class Forgetful(kept_features.Features):
-        """Keeps nothing between passes."""
-
-        def __new__(cls, *args, **options):
-            return super().__new__(cls, *args, **(options | {"keep": False}))
-
-    monkeypatch.setattr("manyview.stages.set_up.Features", Forgetful)
-    again = clone(model).fit(views)
+    model = clone(model).set_params(max_iter=3)
+    with lowered(block_rows=90):
+        kept = clone(model).fit(views)
+        monkeypatch.setattr(LocalEngine, "keeps", lambda *_: False)
+        again = clone(model).fit(views)
+    assert kept._passes.start.features.keep and not again._passes.start.features.keep
     np.testing.assert_allclose(again.embedding_, kept.embedding_, atol=1e-8)
     np.testing.assert_allclose(again.objective_, kept.objective_, rtol=1e-9)

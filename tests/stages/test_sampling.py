@@ -1,4 +1,4 @@
-"""Rows drawn by content: blind to row order, blocks, view order and units."""
+"""Rows drawn by content, in any order and units; how much each view shaped them."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,23 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manyview.engine.contract import open_engine
-from manyview.stages.sampling import draw
-from manyview.views.views import Views
+from manyview.engine.local import LocalEngine
+from manyview.stages.sampling import (
+    agreement,
+    draw,
+    measure_influence,
+    neighbours,
+    vote,
+)
+from manyview.stages.scaling import Scaling
+from manyview.views.views import Block, Views
+
+PLAIN = Scaling("none")
 
 
 def drawn(views, size=20, seed=0, block_rows=None, dtype=np.float64, present=None):
-    engine = open_engine(Views(views, present=present), dtype, block_rows=block_rows)
+    given, order = Views(views, present=present), range(len(views))
+    engine = LocalEngine(given, dtype, block_rows=block_rows, view_order=order)
     return draw(engine, size, seed)
 
 
@@ -27,42 +37,52 @@ def test_shuffled_rows_give_the_same_draw(seed, size):
     rng = np.random.default_rng(seed)
     views = [rng.normal(size=(60, 3)), rng.normal(size=(60, 2))]
     shuffle = rng.permutation(60)
-    first = drawn(views, size, seed).rows
-    second = drawn([x[shuffle] for x in views], size, seed).rows
-    np.testing.assert_array_equal(shuffle[second], first)
+    first = drawn(views, size, seed)
+    second = drawn([x[shuffle] for x in views], size, seed)
+    np.testing.assert_array_equal(shuffle[second.caller_rows], first.caller_rows)
+    # To the engine, whose rows stand in the order of their content, all is the same.
+    np.testing.assert_array_equal(second.rows, first.rows)
+    for own, other in zip(first.block.views, second.block.views, strict=True):
+        np.testing.assert_array_equal(own, other)
 
 
 @pytest.mark.parametrize("block_rows", [1, 7, 64, 199])
 def test_block_size_does_not_matter(views, block_rows):
     found = drawn(views, block_rows=block_rows)
-    np.testing.assert_array_equal(found.rows, drawn(views).rows)
+    np.testing.assert_array_equal(found.caller_rows, drawn(views).caller_rows)
 
 
 def test_view_order_does_not_matter(views):
-    np.testing.assert_array_equal(drawn(views[::-1]).rows, drawn(views).rows)
+    np.testing.assert_array_equal(
+        drawn(views[::-1]).caller_rows, drawn(views).caller_rows
+    )
 
 
 @pytest.mark.parametrize("factor", [1e3, 2.0**-20, 1e-30, 1e30])
 def test_units_of_a_view_do_not_matter(views, factor):
     scaled = [views[0] * factor, views[1]]
-    np.testing.assert_array_equal(drawn(scaled).rows, drawn(views).rows)
+    np.testing.assert_array_equal(drawn(scaled).caller_rows, drawn(views).caller_rows)
 
 
 def test_float32_draws_the_same_rows(views):
-    narrow = drawn([x.astype(np.float32) for x in views], dtype=np.float32).rows
-    shared = np.intersect1d(narrow, drawn(views).rows)
+    narrow = drawn([x.astype(np.float32) for x in views], dtype=np.float32).caller_rows
+    shared = np.intersect1d(narrow, drawn(views).caller_rows)
     assert len(shared) >= 18
 
 
 def test_seed_matters_and_repeats(views):
-    np.testing.assert_array_equal(drawn(views, seed=5).rows, drawn(views, seed=5).rows)
-    assert set(drawn(views, seed=5).rows) != set(drawn(views, seed=6).rows)
+    np.testing.assert_array_equal(
+        drawn(views, seed=5).caller_rows, drawn(views, seed=5).caller_rows
+    )
+    assert set(drawn(views, seed=5).caller_rows) != set(
+        drawn(views, seed=6).caller_rows
+    )
 
 
 def test_every_row_is_as_likely(views):
     counts = np.zeros(200)
     for seed in range(200):
-        counts[drawn(views, seed=seed).rows] += 1
+        counts[drawn(views, seed=seed).caller_rows] += 1
     # 200 draws of 20 of 200 rows: mean 20, standard deviation 4.2.
     assert counts.sum() == 4000
     assert counts.min() >= 4 and counts.max() <= 40
@@ -70,26 +90,28 @@ def test_every_row_is_as_likely(views):
 
 def test_rows_are_distinct_and_the_block_holds_them(views):
     found = drawn(views, 50)
-    assert len(np.unique(found.rows)) == 50
+    assert len(np.unique(found.caller_rows)) == 50
     for v, x in enumerate(views):
-        np.testing.assert_array_equal(found.block.views[v], x[found.rows])
-        np.testing.assert_array_equal(found.view(v), x[found.rows])
+        np.testing.assert_array_equal(found.block.views[v], x[found.caller_rows])
+        np.testing.assert_array_equal(found.view(v), x[found.caller_rows])
 
 
 def test_smaller_draw_is_the_start_of_a_larger_one(views):
-    np.testing.assert_array_equal(drawn(views, 50).rows[:20], drawn(views, 20).rows)
+    np.testing.assert_array_equal(
+        drawn(views, 50).caller_rows[:20], drawn(views, 20).caller_rows
+    )
 
 
 def test_draw_larger_than_the_data_gives_every_row(views):
-    assert sorted(drawn(views, 10_000).rows) == list(range(200))
+    assert sorted(drawn(views, 10_000).caller_rows) == list(range(200))
 
 
 def test_sparse_view_in_any_row_order():
     rng = np.random.default_rng(1)
     x = rng.random((100, 30)) * (rng.random((100, 30)) < 0.2)
     shuffle = rng.permutation(100)
-    first = drawn([sp.csr_array(x)]).rows
-    second = drawn([sp.csr_array(x[shuffle])], block_rows=9).rows
+    first = drawn([sp.csr_array(x)]).caller_rows
+    second = drawn([sp.csr_array(x[shuffle])], block_rows=9).caller_rows
     np.testing.assert_array_equal(shuffle[second], first)
 
 
@@ -97,17 +119,74 @@ def test_missing_views_are_left_out_of_their_rows(views):
     present = np.ones((200, 2), dtype=bool)
     present[::2, 1] = False
     found = drawn(views, 60, present=present)
-    there = present[found.rows, 1]
+    there = present[found.caller_rows, 1]
     assert 0 < there.sum() < 60
-    np.testing.assert_array_equal(found.view(1), views[1][found.rows][there])
+    np.testing.assert_array_equal(found.view(1), views[1][found.caller_rows][there])
     other = [views[0], np.where(present[:, 1:], views[1], 99.0)]
-    np.testing.assert_array_equal(drawn(other, 60, present=present).rows, found.rows)
+    np.testing.assert_array_equal(
+        drawn(other, 60, present=present).caller_rows, found.caller_rows
+    )
 
 
 def test_constant_columns_add_nothing(views):
     wide = [np.column_stack([views[0], np.full(200, 0.1)]), views[1]]
-    np.testing.assert_array_equal(drawn(wide).rows, drawn(views).rows)
+    np.testing.assert_array_equal(drawn(wide).caller_rows, drawn(views).caller_rows)
 
 
 def test_identical_rows_only():
-    assert len(drawn([np.ones((30, 2))], 10).rows) == 10
+    assert len(drawn([np.ones((30, 2))], 10).caller_rows) == 10
+
+
+def block(*views, present=None):
+    n_rows = views[0].shape[0]
+    there = np.ones((n_rows, len(views)), dtype=bool) if present is None else present
+    return Block(0, views, there)
+
+
+def test_neighbours_are_the_nearest_others():
+    x = np.array([[0.0], [1.0], [3.0], [7.0]])
+    (found,) = neighbours(block(x), (PLAIN,))
+    assert found[:, 0].tolist() == [1, 0, 1, 2]
+    assert found[:, 3].tolist() == [-1] * 4, "four rows have three others"
+    (sparse,) = neighbours(block(sp.csr_array(x)), (PLAIN,))
+    assert np.array_equal(sparse, found)
+
+
+def test_rows_without_the_view_have_and_are_no_neighbours():
+    x = np.array([[0.0], [1.0], [0.0], [2.0]])
+    present = np.array([[True], [True], [False], [True]])
+    (found,) = neighbours(block(x, present=present), (PLAIN,))
+    assert found[2].tolist() == [-1] * 10
+    assert 2 not in found[[0, 1, 3]]
+
+
+def test_agreement_is_beyond_chance():
+    nearest = np.array([[1], [0], [3], [2]])
+    assert agreement(nearest, np.array([0, 0, 1, 1])).tolist() == [1, 1, 1, 1]
+    apart = agreement(nearest, np.array([0, 1, 0, 1]))
+    assert apart == pytest.approx([-0.5] * 4)
+
+
+def test_a_view_of_noise_has_no_influence_and_shares_sum_to_one():
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 3
+    clear = labels[:, None] * 10.0 + rng.normal(size=(300, 2))
+    views = block(clear, rng.normal(size=(300, 4)))
+    found = measure_influence(views, (PLAIN, PLAIN), labels, np.ones(2), 4)
+    assert found.overall.sum() == pytest.approx(1.0) and found.overall[0] > 0.95
+    assert found.by_cluster.shape == (4, 2)
+    assert found.by_cluster.sum(axis=1) == pytest.approx(np.ones(4))
+    assert found.by_cluster[3].tolist() == [0.5, 0.5], "an empty cluster says nothing"
+
+
+def test_weights_count():
+    labels = np.arange(60) % 2
+    x = labels[:, None] * 9.0 + np.random.default_rng(0).normal(size=(60, 1))
+    views = block(x, x.copy())
+    found = measure_influence(views, (PLAIN, PLAIN), labels, np.array([3.0, 1.0]), 2)
+    assert found.overall == pytest.approx([0.75, 0.25])
+
+
+def test_the_vote_of_the_neighbours():
+    nearest = np.array([[1, 2], [0, 2], [3, -1], [-1, -1]])
+    assert vote(nearest, np.array([0, 1, 1, 1]), 2).tolist() == [1, 0, 1, -1]

@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manyview.engine.contract import open_engine
+from manyview.engine.local import LocalEngine
 from manyview.stages.scaling import (
     SCALINGS,
     apply_scaling,
     correlation_level,
+    hide_empty_rows,
     inverse,
     make_scaling,
     mark_gaps,
     measure,
-    hide_empty_rows,
     suggest,
 )
 from manyview.views.views import Block, Views
@@ -23,7 +24,8 @@ from manyview.views.views import Block, Views
 
 def moments_of(x, block_rows=None, dtype=np.float64, present=None):
     views = Views([x, np.ones((x.shape[0], 1))], present=present)
-    return measure(open_engine(views, dtype, block_rows=block_rows))[0]
+    engine = LocalEngine(views, dtype, block_rows=block_rows, view_order=(0, 1))
+    return measure(engine)[0]
 
 
 def scaling_of(x, kind, dtype=np.float64):

@@ -8,7 +8,7 @@ import scipy.fft
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manyview.engine.contract import open_engine
+from manyview.engine.local import LocalEngine
 from manyview.errors import InputError, InputTypeError, OrderWarning
 from manyview.running import progress
 from manyview.stages.sequence import (
@@ -17,8 +17,8 @@ from manyview.stages.sequence import (
     fourier_basis,
     low_pass,
     make_sequence,
-    put_basis,
     put_filtered,
+    put_sequence_basis,
 )
 from manyview.tensor import stack_views, tlfa, unstack
 from manyview.views.views import Views
@@ -31,9 +31,9 @@ def rows_as_they_stand(n, n_low=3, **changes):
 
 def basis_of(sequence, block_rows=None):
     n = sequence.group.size
-    engine = open_engine(Views([np.ones((n, 1))]), np.float64, block_rows=block_rows)
+    engine = LocalEngine(Views([np.ones((n, 1))]), np.float64, block_rows=block_rows)
     engine.put("B_bar", np.zeros((n, 1)))
-    put_basis(engine, sequence)
+    put_sequence_basis(engine, sequence)
     return engine.read("F")
 
 
@@ -295,10 +295,10 @@ class Unreadable:
 
 def test_the_basis_is_made_in_one_pass_that_reads_no_views():
     titles = []
-    engine = open_engine(Views([Unreadable()]), np.float64, block_rows=5)
+    engine = LocalEngine(Views([Unreadable()]), np.float64, block_rows=5)
     engine.put("B_bar", np.zeros((12, 1)))
     with progress.listen(lambda title, done, total: titles.append(title)):
-        put_basis(engine, rows_as_they_stand(12, 2))
+        put_sequence_basis(engine, rows_as_they_stand(12, 2))
     assert set(titles) == {"Basis"}
 
 
@@ -310,7 +310,7 @@ def test_steps_backwards_and_ties_are_no_steps():
 
 def test_filtered_basis_of_a_graph_is_its_low_pass():
     sequence = rows_as_they_stand(12, 2)
-    engine = open_engine(Views([np.ones((12, 1))]), np.float64, block_rows=5)
+    engine = LocalEngine(Views([np.ones((12, 1))]), np.float64, block_rows=5)
     F = np.random.default_rng(0).normal(size=(12, 3))
     engine.put("F", F)
     put_filtered(engine, sequence)
@@ -320,9 +320,9 @@ def test_filtered_basis_of_a_graph_is_its_low_pass():
 
 def test_the_basis_leaves_nothing_else_behind():
     sequence = rows_as_they_stand(12, 2, groups=np.repeat([0, 1], 6))
-    engine = open_engine(Views([np.ones((12, 1))]), np.float64)
+    engine = LocalEngine(Views([np.ones((12, 1))]), np.float64)
     engine.put("B_bar", np.zeros((12, 1)))
-    put_basis(engine, sequence)
+    put_sequence_basis(engine, sequence)
     for name in ("group", "position"):
         with pytest.raises(KeyError):
             engine.read(name)
@@ -332,9 +332,9 @@ def test_the_basis_leaves_nothing_else_behind():
 @pytest.mark.parametrize("groups", [None, np.repeat([0, 1], 6)])
 def test_the_basis_has_the_type_of_the_embedding(dtype, groups):
     sequence = rows_as_they_stand(12, 2, groups=groups)
-    engine = open_engine(Views([np.ones((12, 1))]), dtype)
+    engine = LocalEngine(Views([np.ones((12, 1))]), dtype)
     engine.put("B_bar", np.zeros((12, 1), dtype))
-    put_basis(engine, sequence)
+    put_sequence_basis(engine, sequence)
     assert engine.read("F").dtype == dtype
 
 

@@ -267,7 +267,7 @@ def choose_weight(made: Ridge, target: Target) -> tuple[Ridge, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> from manyview import ridge
+    >>> from manyview.stages import ridge
     >>> from manyview.stages.ridge import Target, choose_weight
     >>> x = np.random.default_rng(0).normal(size=(50, 3))
     >>> x -= x.mean(axis=0)
