@@ -26,9 +26,8 @@ from sklearn.metrics import adjusted_rand_score
 import child
 import figures
 from direct import correlation_labels, counted, direct_s2mvtc
-from manyview import S2MVTC
+from manyview import S2MVTC, SequenceS2MVTC, sequence_s2mvtc
 from manyview.datasets import known, like
-from manyview.kmeans import passes as assign
 from manyview.stages.sequence_settings import PUBLISHED
 
 LIMIT = "2.2GB"
@@ -52,17 +51,18 @@ def fit_published(job: dict[str, Any]) -> None:
     views = data(job)
     model = published(job, views)
     caught: list[Any] = []
-    search = assign.correlation_kmeans
+    search = sequence_s2mvtc.correlation_kmeans
 
-    def spy(engine: Any, rows: Any, *rest: Any, **options: Any) -> Any:
-        caught.append(rows)
-        return search(engine, rows, *rest, **options)
+    def spy(engine: Any, rows: Any) -> Any:
+        caught.append(engine.caller_rows(rows))
+        return search(engine, rows)
 
-    assign.correlation_kmeans = spy
+    sequence_s2mvtc.correlation_kmeans = spy
     seconds, _ = child.timed(lambda: model.fit(views))
-    start = model._passes.start
+    passes = model._passes
     parts = {f"a{v}": a for v, a in enumerate(model.anchors_)}
-    parts |= {f"w{v}": w for v, w in enumerate(start.weights)}
+    weights = zip(passes.view_order, passes.start.weights, strict=True)
+    parts |= {f"w{v}": w for v, w in weights}
     np.savez(job["shared"], labels=model.labels_, rows=caught[0], **parts)
     child.answer(job, seconds=seconds, work=work_of(model, views))
 
@@ -76,13 +76,13 @@ def fit_limited(job: dict[str, Any]) -> None:
     child.answer(job, seconds=seconds, work=work_of(model, views), ari=ari)
 
 
-def published(job: dict[str, Any], views: Any) -> S2MVTC:
+def published(job: dict[str, Any], views: Any) -> SequenceS2MVTC:
     """The published setting of a data set; fewer anchors where rows are few."""
-    model = S2MVTC.as_published(job["name"]).set_params(random_state=0)
+    model = SequenceS2MVTC.as_published(job["name"]).set_params(random_state=0)
     return model.set_params(n_anchors=min(1000, len(views) // 2))
 
 
-def work_of(model: S2MVTC, views: Any) -> float:
+def work_of(model: SequenceS2MVTC, views: Any) -> float:
     """Counted floating-point operations of a fit."""
     m, k = model._passes.start.weights[0].shape
     return counted(len(views), list(views.n_features), m, k, 7, 2 * model.n_low - 1)

@@ -19,7 +19,7 @@ def test_the_quick_benchmark_writes_its_page_and_figures(tmp_path):
     assert shuffled["small", "ConcatKMeans"]["scores"]["ACC"] == [1.0, 1.0]
     assert {r["group"] for r in content["standing"]} == {"tuning half", "all"}
     settings = [r["setting"] for r in content["ordered"]]
-    assert {"smoothing": "sequence", "min_duration": 10} in settings
+    assert {"graph": False, "min_duration": 10} in settings
     page = (tmp_path / "honest.md").read_text(encoding="utf-8")
     assert "small in its true order" in page
     assert "without one part at a time" in page

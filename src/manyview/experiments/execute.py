@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import joblib  # type: ignore[import-untyped]
+import joblib
 
 from manyview.engine.resources import show_size
 from manyview.experiments.planned_run import Record, Run, Task, group
