@@ -8,25 +8,28 @@ from hypothesis import strategies as st
 
 from manyview.arrays.ops import (
     at_least_zero,
+    cast,
     exp_of,
+    expanded_distances,
+    group_sums,
+    hash_bits,
     index_count,
     index_sum,
     like,
-    matmul,
+    masked,
+    mix64,
     namespace,
     row_norms,
     smallest,
+    squared_distances,
     tall_product,
+    tall_sum,
     to_host,
+    unit_rows,
     wide,
+    wide_norms,
     wide_sum,
-)
-from manyview.arrays.linear import (
-    eigh,
-    inverse_by_cholesky,
-    plus_diagonal,
-    sparse_gram,
-    weighted_rows,
+    z_score,
 )
 
 
@@ -75,12 +78,6 @@ def test_row_norms(xp, table):
     np.testing.assert_allclose(to_host(row_norms(xp.asarray(table))), expected)
     np.testing.assert_allclose(row_norms(sp.csr_array(table)), expected)
     np.testing.assert_allclose(row_norms(sp.csr_matrix(table)), expected)
-
-
-def test_matmul_of_sparse_is_dense(table):
-    found = matmul(sp.csr_array(table), table.T)
-    assert type(found) is np.ndarray
-    np.testing.assert_allclose(found, table @ table.T)
 
 
 def test_index_count_has_every_number_also_the_ones_that_do_not_occur(xp):
@@ -141,45 +138,203 @@ def test_wide_sums(xp):
     np.testing.assert_allclose(to_host(wide_sum(rows, axis=0)), np.float32(0.1) * 3.0)
 
 
-def test_ties_as_a_sparse_matrix(xp, table):
-    columns = np.array([[0, 2], [1, 1], [4, 3]], dtype=np.int32)
-    weights = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
-    dense = np.zeros((3, 5))
-    np.add.at(dense, (np.arange(3)[:, None], columns), weights)
-    near = xp.asarray(columns), xp.asarray(weights)
-    found = to_host(weighted_rows(*near, xp.asarray(table[:5])))
-    np.testing.assert_allclose(found, dense @ table[:5])
-    np.testing.assert_allclose(to_host(sparse_gram(*near, 5)), dense.T @ dense)
+def brute(x, a):
+    return ((x[:, None, :] - a[None, :, :]) ** 2).sum(axis=2)
 
 
-def test_inverse_of_a_matrix_that_has_none_is_none(xp, table):
-    if xp.__name__ == "array_api_strict":
-        pytest.skip("matrices of a fit are NumPy arrays or tensors")
-    gram = table.T @ table
-    found = to_host(inverse_by_cholesky(xp.asarray(gram)))
-    np.testing.assert_allclose(found @ gram, np.eye(5), atol=1e-8)
-    assert inverse_by_cholesky(xp.asarray(-gram)) is None
+def test_squared_distances_equal_brute_force(xp):
+    rng = np.random.default_rng(0)
+    x, a = rng.normal(size=(9, 4)), rng.normal(size=(5, 4))
+    found = np.asarray(squared_distances(xp.asarray(x), a))
+    np.testing.assert_allclose(found, brute(x, a), atol=1e-12)
 
 
-def test_a_matrix_of_one_entry_has_its_eigenvector():
-    values, vectors = eigh(np.array([[3.0]]))
-    assert values.tolist() == [3.0] and abs(vectors[0, 0]) == 1.0
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squared_distances_of_sparse_rows_keep_the_dtype(dtype):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(9, 4)) * (rng.random((9, 4)) < 0.5)
+    found = squared_distances(sp.csr_array(x.astype(dtype)), x[:3])
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, brute(x, x[:3]), atol=1e-5)
 
 
-@pytest.mark.parametrize("value", [2.0, np.inf])
-def test_only_the_diagonal_grows_and_of_a_new_matrix(value):
-    for matrix in matrices_of_a_fit(np.ones((3, 3))):
-        found = np.asarray(plus_diagonal(matrix, value))
-        assert (np.diag(found) == 1.0 + value).all()
-        assert (found[~np.eye(3, dtype=bool)] == 1.0).all()
-        assert (np.asarray(matrix) == 1.0).all()
+@pytest.mark.parametrize("width", [1, 6, 7, 14])
+def test_lengths_enter_the_product_of_views_of_any_width(xp, width):
+    rng = np.random.default_rng(width)
+    x, a = rng.normal(size=(5, width)), rng.normal(size=(4, width))
+    found = np.asarray(expanded_distances(xp.asarray(x), xp.asarray(a)))
+    np.testing.assert_allclose(found, brute(x, a), atol=1e-12)
 
 
-def matrices_of_a_fit(matrix):
-    """As NumPy array and, where torch is installed, as tensor."""
-    yield matrix.copy()
+def test_squared_distances_are_never_negative():
+    x = np.full((3, 5), 1e8) + np.random.default_rng(2).random((3, 5))
+    assert squared_distances(x, x).min() >= 0
+
+
+def test_masked_rows_are_zero_and_others_untouched(xp):
+    rows = xp.asarray(np.ones((3, 2)))
+    assert masked(rows, None) is rows
+    found = masked(rows, xp.asarray([True, False, True]))
+    np.testing.assert_array_equal(np.asarray(found), [[1, 1], [0, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_z_score_rows(xp, dtype):
+    rows = np.random.default_rng(1).normal(5, 3, size=(20, 7)).astype(dtype)
+    found = np.asarray(z_score(xp.asarray(rows)))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found.mean(axis=1), 0.0, atol=1e-5)
+    np.testing.assert_allclose(found.std(axis=1, ddof=1), 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e20, -1 / 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_without_variance_become_zero(value, dtype):
+    assert not z_score(np.full((3, 64), value, dtype=dtype)).any()
+
+
+def test_z_score_of_one_component_is_zero():
+    assert not z_score(np.array([[3.0], [-1.0]])).any()
+
+
+def test_z_score_does_not_depend_on_units():
+    rows = np.random.default_rng(2).normal(size=(5, 4))
+    for factor in (1e-100, 1e100):
+        np.testing.assert_allclose(z_score(rows * factor), z_score(rows), rtol=1e-12)
+
+
+def test_cast_takes_the_dtype_of_its_model(xp):
+    model = xp.asarray(np.ones(2, dtype=np.float32))
+    found = cast(np.array([0.1, 2.0]), model)
+    assert found.dtype == model.dtype and namespace(found) is namespace(model)
+    np.testing.assert_array_equal(to_host(found), np.float32([0.1, 2.0]))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_sums_by_several_sets_of_labels(xp, shared):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(12, 4) if shared else (2, 12, 4))
+    labels = rng.integers(0, 3, size=(2, 12))
+    sums, counts = group_sums(xp.asarray(rows), xp.asarray(labels), 5)
+    for s in range(2):
+        own = rows if shared else rows[s]
+        expected = [own[labels[s] == j].sum(axis=0) for j in range(5)]
+        np.testing.assert_allclose(to_host(sums)[s], expected, atol=1e-12)
+        expected = np.bincount(labels[s], minlength=5)
+        np.testing.assert_array_equal(to_host(counts)[s], expected)
+
+
+def test_tall_sums_are_float64(xp, monkeypatch):
+    monkeypatch.setattr("manyview.arrays.ops.TALL_ROWS", 5)
+    rows = np.random.default_rng(4).normal(size=(12, 3)).astype(np.float32)
+    found = to_host(tall_sum(xp.asarray(rows)))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, rows.astype(np.float64).sum(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_unit_rows_have_length_one_at_any_size(xp, dtype, size):
+    rows = np.random.default_rng(5).normal(size=(6, 4)) * size
+    rows[2] = 0.0
+    expected = np.where(np.arange(6) == 2, 0.0, 1.0)
+    found = to_host(unit_rows(xp.asarray(rows.astype(dtype))))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), expected, rtol=1e-6)
+    sparse = unit_rows(sp.csr_array(rows.astype(dtype)))
+    np.testing.assert_allclose(sparse.toarray(), found, rtol=1e-6)
+
+
+def test_lengths_of_float32_tensors_are_squared_in_float64():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    rows = torch.tensor([[3e30, 4e30], [3e-30, 4e-30]], dtype=torch.float32)
+    found = wide_norms(rows)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(to_host(found), [5e30, 5e-30], rtol=1e-6)
+
+
+FLOATS = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def odd_multipliers(n_features):
+    rng = np.random.default_rng(6)
+    return rng.integers(-(2**62), 2**62, n_features) * 2 + 1
+
+
+def kinds_of(x):
+    """The rows as an array, in CSR form and, where there is torch, as a tensor."""
+    yield x
+    yield sp.csr_array(x)
     try:
         import torch
     except ImportError:
         return
-    yield torch.as_tensor(matrix.copy())
+    yield torch.as_tensor(x)
+
+
+@FLOATS
+def test_hashes_of_rows_are_the_same_in_every_kind_of_array(dtype):
+    rng = np.random.default_rng(7)
+    x = (rng.normal(size=(40, 9)) * (rng.random((40, 9)) < 0.5)).astype(dtype)
+    odd = odd_multipliers(9)
+    found = [to_host(hash_bits(kind, odd)) for kind in kinds_of(x)]
+    assert len(found) > 1 and len(np.unique(found[0])) == 40
+    for other in found[1:]:
+        assert other.dtype == np.int64
+        np.testing.assert_array_equal(other, found[0])
+
+
+@FLOATS
+def test_a_zero_has_no_sign_and_need_not_be_stored(dtype):
+    x = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, -3.0]], dtype=dtype)
+    negative = np.where(x == 0, dtype(-0.0), x)
+    assert np.signbit(negative[0, 0])
+    places = np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
+    stored = sp.csr_array((negative.ravel(), places), shape=(2, 3))
+    assert stored.nnz == 6
+    odd = odd_multipliers(3)
+    for kind in (*kinds_of(negative), stored):
+        np.testing.assert_array_equal(to_host(hash_bits(kind, odd)), hash_bits(x, odd))
+
+
+@FLOATS
+def test_rows_that_differ_in_signs_alone_have_hashes_of_their_own(dtype):
+    """The sign bits of an even number of entries would add up to 2⁶⁴: to nothing."""
+    n_features = 8
+    row = np.random.default_rng(8).normal(size=n_features).astype(dtype)
+    signs = 1 - 2 * ((np.arange(2**n_features)[:, None] >> np.arange(n_features)) & 1)
+    rows = row * signs.astype(dtype)
+    for kind in kinds_of(rows):
+        hashes = to_host(hash_bits(kind, odd_multipliers(n_features)))
+        assert len(np.unique(hashes)) == 2**n_features
+
+
+@FLOATS
+@given(st.data())
+def test_hashes_follow_the_bits_of_the_rows(dtype, data):
+    """Equal rows, equal hashes; other rows, others: also of few and simple numbers."""
+    few = st.sampled_from([-2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.0])
+    n_rows = data.draw(st.integers(2, 12))
+    n_features = data.draw(st.integers(1, 6))
+    drawn = data.draw(st.lists(few, min_size=n_rows * n_features, max_size=99))
+    x = np.array(drawn[: n_rows * n_features], dtype=dtype).reshape(n_rows, n_features)
+    hashes = hash_bits(x, odd_multipliers(n_features))
+    same = (x[:, None, :] == x[None, :, :]).all(axis=2)
+    np.testing.assert_array_equal(hashes[:, None] == hashes[None, :], same)
+
+
+def test_mixing_is_one_to_one_and_moves_every_bit(xp):
+    numbers = np.concatenate([np.arange(-500, 500), [2**63 - 1, -(2**63)]])
+    mixed = to_host(mix64(xp.asarray(numbers)))
+    assert mixed.dtype == np.int64 and len(np.unique(mixed)) == len(numbers)
+    bits = (mixed[:, None] >> np.arange(64)) & 1
+    assert 0.4 < bits.mean(axis=0).min() <= bits.mean(axis=0).max() < 0.6
+
+
+def test_mixing_is_splitmix64s():
+    """Against the published constants, in Python's own integers."""
+    for number in (1, -7, 2**40 + 3):
+        h = number % 2**64
+        h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        h = (h ^ (h >> 27)) * 0x94D049BB133111EB % 2**64
+        assert int(mix64(np.array([number]))[0]) % 2**64 == h ^ (h >> 31)

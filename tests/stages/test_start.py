@@ -77,7 +77,7 @@ def opened(present=None, rank_tol=0.0, lam=0.5):
 
 def holes():
     present = np.ones((40, 2), dtype=bool)
-    present[::5, 0], present[2::7, 1] = False, False
+    present[::5, 0], present[1::5, 1] = False, False
     return present
 
 

@@ -1,0 +1,114 @@
+"""Small symmetric and k-sparse matrices, on the host and in torch."""
+
+import numpy as np
+import pytest
+
+from manyview.arrays.linear import (
+    eigh,
+    inverse_by_cholesky,
+    leading,
+    leading_values,
+    mirrored,
+    plus_diagonal,
+    sparse_gram,
+    weighted_rows,
+)
+from manyview.arrays.ops import to_host
+
+
+@pytest.mark.parametrize("size", [50, 900])
+def test_leading_vectors_of_every_solver(xp, size, monkeypatch):
+    monkeypatch.setattr("manyview.arrays.linear.DENSE_SIZE_ON_DEVICE", 600)
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    rng = np.random.default_rng(size)
+    basis = np.linalg.qr(rng.normal(size=(size, size)))[0]
+    spectrum = 0.8 ** np.arange(size)
+    gram = (basis * spectrum) @ basis.T
+    values, vectors = leading(xp.asarray(gram), 12)
+    found = to_host(vectors)
+    np.testing.assert_allclose(values, spectrum[:12], rtol=1e-6)
+    np.testing.assert_allclose(found.T @ found, np.eye(12), atol=1e-8)
+    np.testing.assert_allclose(gram @ found, found * values, atol=1e-5)
+    assert (np.sum(found**3, axis=0) >= 0).all()
+
+
+def test_directions_of_no_size_are_left_out(xp):
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    values, vectors = leading(xp.asarray(np.diag([3.0, 2.0, 0.0, 0.0])), 4)
+    assert values.tolist() == [3.0, 2.0] and vectors.shape == (4, 2)
+
+
+def test_values_alone(xp):
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    half = np.random.default_rng(2).normal(size=(40, 30))
+    gram = half.T @ half
+    expected = np.linalg.eigvalsh(gram)[::-1][:5]
+    np.testing.assert_allclose(leading_values(xp.asarray(gram), 5), expected)
+
+
+def test_ties_as_a_sparse_matrix(xp):
+    columns = np.array([[0, 2], [1, 1], [4, 3]], dtype=np.int32)
+    weights = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
+    dense = np.zeros((3, 5))
+    np.add.at(dense, (np.arange(3)[:, None], columns), weights)
+    table = np.random.default_rng(0).normal(size=(5, 4))
+    near = xp.asarray(columns), xp.asarray(weights)
+    found = to_host(weighted_rows(*near, xp.asarray(table)))
+    np.testing.assert_allclose(found, dense @ table)
+    np.testing.assert_allclose(to_host(sparse_gram(*near, 5)), dense.T @ dense)
+
+
+def test_inverse_of_a_matrix_that_has_none_is_none(xp):
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    table = np.random.default_rng(0).normal(size=(12, 5))
+    gram = table.T @ table
+    found = to_host(inverse_by_cholesky(xp.asarray(gram)))
+    np.testing.assert_allclose(found @ gram, np.eye(5), atol=1e-8)
+    assert inverse_by_cholesky(xp.asarray(-gram)) is None
+
+
+def test_a_matrix_of_one_entry_has_its_eigenvector():
+    values, vectors = eigh(np.array([[3.0]]))
+    assert values.tolist() == [3.0] and abs(vectors[0, 0]) == 1.0
+
+
+@pytest.mark.parametrize("value", [2.0, np.inf])
+def test_only_the_diagonal_grows_and_of_a_new_matrix(value):
+    for matrix in matrices_of_a_fit(np.ones((3, 3))):
+        found = np.asarray(plus_diagonal(matrix, value))
+        assert (np.diag(found) == 1.0 + value).all()
+        assert (found[~np.eye(3, dtype=bool)] == 1.0).all()
+        assert (np.asarray(matrix) == 1.0).all()
+
+
+@pytest.mark.parametrize("n_largest", [None, 2, 9])
+def test_largest_eigenvalues_ascend(xp, n_largest):
+    if xp.__name__ == "array_api_strict":
+        pytest.skip("matrices of a fit are NumPy arrays or tensors")
+    half = np.random.default_rng(1).normal(size=(8, 6))
+    gram = half.T @ half
+    values, vectors = (to_host(x) for x in eigh(xp.asarray(gram), n_largest))
+    first = 4 if n_largest == 2 else 0
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(gram)[first:], atol=1e-10)
+    np.testing.assert_allclose(gram @ vectors, vectors * values, atol=1e-10)
+
+
+def test_what_stands_above_the_triangle_means_nothing(xp):
+    full = np.arange(9.0).reshape(3, 3)
+    full += full.T
+    lower = np.where(np.tri(3, dtype=bool), full, np.nan)
+    np.testing.assert_array_equal(to_host(mirrored(xp.asarray(lower))), full)
+
+
+def matrices_of_a_fit(matrix):
+    """As NumPy array and, where torch is installed, as tensor."""
+    yield matrix.copy()
+    try:
+        import torch
+    except ImportError:
+        return
+    yield torch.as_tensor(matrix.copy())
