@@ -10,6 +10,12 @@ import pytest
 from hypothesis import Phase, settings
 from scipy.sparse import csr_array
 
+from manyview.engine import contract
+from tests import checking
+
+# Before any estimator's module is loaded and takes the function's name for its own.
+contract.open_engine = checking.open_engine
+
 Loaded = tuple[list[np.ndarray | csr_array], np.ndarray]
 
 # No deadline: no test measures time. Fixed examples: a red run can be repeated.
@@ -25,6 +31,21 @@ NAMESPACES = {
     "strict": "array_api_strict",
     "torch": "array_api_compat.torch",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    reason = "looks at an engine itself, or at what a pass costs: no checking engine"
+    config.addinivalue_line("markers", f"unchecked: {reason}")
+
+
+@pytest.fixture(autouse=True)
+def checked_passes(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every engine that is opened holds its steps to the contract."""
+    is_on = request.node.get_closest_marker("unchecked") is None
+    monkeypatch.setattr(checking, "is_on", is_on)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from manyview.errors import ManyviewError
 from manyview.running import progress
 from manyview.views.views import Views
 
+pytestmark = pytest.mark.unchecked
+
 
 @pytest.fixture
 def views():
@@ -33,7 +35,7 @@ def sum_step(block, state, small):
 def test_run_covers_every_row_once(views, block_rows):
     engine = LocalEngine(views, np.float64, block_rows=block_rows)
     assert engine.n_samples == 50
-    total, notes = engine.run(sum_step, "small")
+    total, notes = engine.run(sum_step, "small", title="Sums")
     np.testing.assert_allclose(total["sum"], views.arrays[0].sum(axis=0))
     assert total["rows"] == 50
     starts = [start for start, _, _ in notes]
@@ -50,7 +52,7 @@ def test_sums_are_float64_and_do_not_alias_a_block(views):
         kept.append(part)
         return Result(stats={"sum": part})
 
-    total, _ = LocalEngine(views, np.float32, block_rows=10).run(step)
+    total, _ = LocalEngine(views, np.float32, block_rows=10).run(step, title="Sums")
     assert total["sum"].dtype == np.float64
     np.testing.assert_array_equal(total["sum"], [5, 5])
     assert all((part == 1).all() for part in kept)
@@ -68,16 +70,45 @@ def test_state_is_put_read_and_dropped(views):
 
 def test_take_gives_rows_in_the_order_asked_for(views):
     rows = np.array([40, 2, 40])
-    block = LocalEngine(views, np.float32).take(rows)
-    assert block.views[0].dtype == np.float32
-    np.testing.assert_allclose(block.views[1], views.arrays[1][rows], rtol=1e-6)
+    engine = LocalEngine(views, np.float32)
+    block = engine.take(engine.engine_rows(rows))
+    v = engine.view_order.index(1)
+    assert block.views[v].dtype == np.float32
+    np.testing.assert_allclose(block.views[v], views.arrays[1][rows], rtol=1e-6)
+
+
+def test_rows_and_views_are_visited_in_the_order_of_their_content(views):
+    engine = LocalEngine(views, np.float64, block_rows=8)
+    rows, turned = np.random.default_rng(1).permutation(50), [1, 0]
+    shuffled = Views([views.arrays[v][rows] for v in turned])
+    other = LocalEngine(shuffled, np.float64, block_rows=8)
+    for v in range(2):
+        assert turned[other.view_order[v]] == engine.view_order[v]
+        every = np.arange(50)
+        mine, its = engine.take(every).views[v], other.take(every).views[v]
+        np.testing.assert_array_equal(mine, its)
+    np.testing.assert_array_equal(
+        engine.caller_rows(every), rows[other.caller_rows(every)]
+    )
+    assert (engine.caller_rows(every) != every).any()
+    np.testing.assert_array_equal(engine.engine_rows(engine.caller_rows(every)), every)
+
+
+def test_views_keep_the_order_of_an_earlier_fit(views):
+    for order in ([0, 1], [1, 0]):
+        engine = LocalEngine(views, np.float64, view_order=order)
+        assert engine.view_order == tuple(order)
+        assert [x.shape[1] for x in engine.take([0]).views] == [
+            [3, 2][v] for v in order
+        ]
 
 
 def test_pass_without_views_gets_rows_only(views):
     def step(block, state, small):
         return Result(note=(len(block.views), len(block), block.present.shape))
 
-    _, notes = LocalEngine(views, np.float64, block_rows=20).run(step, views=False)
+    engine = LocalEngine(views, np.float64, block_rows=20)
+    _, notes = engine.run(step, title="Rows", views=False)
     assert notes == [(0, 20, (20, 2)), (0, 20, (20, 2)), (0, 10, (10, 2))]
 
 
@@ -89,7 +120,9 @@ def test_mask_reaches_the_blocks(views):
     def step(block, state, small):
         return Result(note=block.present)
 
-    np.testing.assert_array_equal(np.concatenate(engine.run(step)[1]), present)
+    found = np.concatenate(engine.run(step, title="Mask")[1])
+    rows, columns = engine.engine_rows(np.arange(50)), np.argsort(engine.view_order)
+    np.testing.assert_array_equal(found[rows][:, columns], present)
 
 
 def blas_threads():
@@ -97,11 +130,11 @@ def blas_threads():
 
 
 @pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", [1, 2])
 def test_fault_inside_a_step_comes_out_and_leaves_nothing_behind(
     views, fault, threads, monkeypatch
 ):
-    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    monkeypatch.setattr("manyview.engine.local.CORES", threads)
     engine = LocalEngine(views, np.float64, block_rows=5)
     engine.put("x", np.zeros(50))
     before = blas_threads()
@@ -112,9 +145,11 @@ def test_fault_inside_a_step_comes_out_and_leaves_nothing_behind(
         return Result(state={"x": np.ones(len(block))})
 
     with pytest.raises(fault, match="inside"):
-        engine.run(step)
+        engine.run(step, title="Fault")
     assert blas_threads() == before
-    total, _ = engine.run(sum_step)
+    with pytest.raises(KeyError):
+        engine.read("x")
+    total, _ = engine.run(sum_step, title="Sums")
     assert total["rows"] == 50
 
 
@@ -128,7 +163,7 @@ def test_progress_is_told_of_every_block(views):
 SCRIPT = """
 import hashlib, numpy as np
 from manyview import S2MVTC, Views
-from manyview.engine import Result, open_engine
+from manyview.engine.contract import Result, lowered, open_engine
 
 def step(block, state, small):
     x = block.views[0]
@@ -136,10 +171,12 @@ def step(block, state, small):
 
 rng = np.random.default_rng(0)
 views = [rng.normal(size=(600, 40)), rng.normal(size=(600, 8))]
-total, _ = open_engine(Views(views), np.float64, block_rows=64).run(step)
+with lowered(block_rows=64):
+    total, _ = open_engine(Views(views), np.float64).run(step, title="Sums")
+    labels = S2MVTC(5, n_anchors=100, random_state=0).fit(views).labels_
 for name in ("gram", "sum"):
     print(hashlib.sha256(total[name].tobytes()).hexdigest())
-print(S2MVTC(5, n_anchors=100, block_rows=64, random_state=0).fit(views).labels_)
+print(labels)
 """
 
 
@@ -161,8 +198,6 @@ def test_number_of_threads_changes_no_bit_of_a_sum_and_no_label():
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("block_rows", 0),
-        ("block_rows", 2.5),
         ("device", 1.5),
         ("device", ["cpu"]),
         ("engine", 3),
@@ -172,3 +207,9 @@ def test_number_of_threads_changes_no_bit_of_a_sum_and_no_label():
 def test_a_place_that_is_none_is_a_sentence(views, option, value):
     with pytest.raises(ManyviewError, match=option):
         open_engine(views, np.float64, **{option: value})
+
+
+@pytest.mark.parametrize("value", [0, 2.5])
+def test_blocks_that_are_none_are_a_sentence(views, value):
+    with pytest.raises(ManyviewError, match="block_rows"):
+        LocalEngine(views, np.float64, block_rows=value)

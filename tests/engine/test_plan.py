@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from manyview import S2MVTC, AnchorSpectral
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
+from manyview.engine.contract import lowered, worth_keeping
+from manyview.engine.local import LocalEngine
+from manyview.engine.plan import Need, Work, make_plan
 from manyview.engine.scratch import Budget, parse_memory
-from manyview.engine.plan import Need, make_plan
-from manyview.engine.contract import worth_keeping
 from manyview.errors import InputError, InputTypeError, ResourceError
+from manyview.running import progress
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (None, None),
         (2 * 10**9, 2 * 10**9),
         ("2GB", 2 * 10**9),
         ("1.5 gb", 15 * 10**8),
@@ -48,12 +49,9 @@ def budget():
 def test_budget_gives_until_it_is_empty(budget):
     assert budget.takes(5 * 10**8)
     assert not budget.takes(2 * 10**8)
-    budget.gives(5 * 10**8)
+    assert budget.used == 5 * 10**8
+    assert budget.takes(-(4 * 10**8))
     assert budget.takes(2 * 10**8)
-
-
-def test_no_limit_takes_everything():
-    assert Budget(None, 1000, 0).takes(10**15)
 
 
 def test_places(budget):
@@ -61,19 +59,6 @@ def test_places(budget):
     assert budget.place(10**9, None) == "disk"
     assert budget.place(10**9, remake_seconds=1e-3) == "again"
     assert budget.place(10**9, remake_seconds=1e3) == "disk"
-
-
-def test_what_does_not_pay_is_not_kept(budget):
-    assert budget.place(10**6, 1.0, pays=False) == "again"
-    assert budget.place(10**6, 1.0, pays=True) == "memory"
-    assert budget.place(10**6, None, pays=True) == "memory"
-
-
-def test_without_a_limit_no_more_than_the_machine_has(monkeypatch):
-    monkeypatch.setattr("manyview.engine.plan.physical_memory", lambda: 10**9)
-    free = Budget(None, 1000, 0)
-    assert free.place(4 * 10**8, remake_seconds=1e9) == "memory"
-    assert free.place(6 * 10**8, remake_seconds=1e9) == "again"
 
 
 def test_keeping_pays_for_wide_views_and_many_passes():
@@ -90,27 +75,60 @@ def test_no_room_anywhere_is_a_sentence(budget):
         budget.place(10**17, None)
 
 
-def test_plan_places_every_need_in_turn(budget):
-    needs = [Need("first", 5e5), Need("second", 2e5), Need("third", 1e3)]
-    plan = make_plan(
-        needs,
-        budget,
+def work_on(n_samples):
+    return Work(
+        n_samples=n_samples,
         block_rows=10,
         passes=9,
         reads=4,
         data_bytes=1e6,
+        block_bytes=0,
         flops=1e9,
         touched=1e6,
-        threads=1,
     )
-    assert plan.places == {"first": "memory", "second": "disk", "third": "memory"}
+
+
+def test_plan_places_every_need_in_turn(monkeypatch):
+    monkeypatch.setattr("manyview.engine.scratch.resident_bytes", lambda: 0)
+    monkeypatch.setattr("manyview.engine.plan.resident_bytes", lambda: 0)
+    needs = [
+        Need("first", 5e5),
+        Need("second", 2e5),
+        Need("third", 1e3),
+        Need("fourth", 2e5, remake_flops=1.0, uses=9),
+    ]
+    plan = make_plan(needs, work_on(1000), 10**9)
+    places = {"first": "memory", "second": "disk", "third": "memory"}
+    assert plan.places == {**places, "fourth": "again"}
     assert plan.peak_bytes == 4e8 + 5e8 + 1e6
     text = str(plan)
     assert "second: 0.20 GB, spilled to a scratch file" in text
+    assert "fourth: 0.20 GB, made again in every pass" in text
     assert "at most 9 passes, 4 of them over the views" in text
 
 
-@pytest.mark.parametrize("model", [S2MVTC(4), S2MVTC(4, smoothing="sequence")])
+def test_without_a_limit_no_more_than_the_machine_has(monkeypatch):
+    monkeypatch.setattr("manyview.engine.plan.physical_memory", lambda: 10**9)
+    monkeypatch.setattr("manyview.engine.local.physical_memory", lambda: 10**9)
+    engine = LocalEngine(Views([np.ones((1000, 1))]), np.float64)
+    for row_bytes, place in ((4e5, "memory"), (6e5, "again")):
+        needs = [Need("features", row_bytes, remake_flops=1e12, uses=9)]
+        assert make_plan(needs, work_on(1000), None).places["features"] == place
+        assert engine.keeps(row_bytes, 1e12, 9) == (place == "memory")
+
+
+def test_what_does_not_pay_is_not_kept():
+    needs = [Need("features", 4000.0, remake_flops=1e6, uses=n) for n in (1, 9)]
+    engine = LocalEngine(Views([np.ones((1000, 1))]), np.float64)
+    for need, place in zip(needs, ("again", "memory"), strict=True):
+        for limit in (None, 10**10):
+            plan = make_plan([need], work_on(1000), limit)
+            assert plan.places == {"features": place}
+        kept = engine.keeps(need.bytes_per_row, need.remake_flops, need.uses)
+        assert kept == (place == "memory")
+
+
+@pytest.mark.parametrize("model", [S2MVTC(4), SequenceS2MVTC(4)])
 def test_plan_of_a_model_leaves_it_unfitted(three_views, model):
     plan = model.plan(three_views[0])
     assert set(plan.places.values()) <= {"memory", "again"}
@@ -119,8 +137,6 @@ def test_plan_of_a_model_leaves_it_unfitted(three_views, model):
 
 
 def test_plan_counts_at_least_the_passes_of_a_fit(three_views):
-    from manyview.running import progress
-
     titles = set()
     for model in (S2MVTC(4, random_state=0), AnchorSpectral(4, random_state=0)):
         count = []
@@ -132,23 +148,31 @@ def test_plan_counts_at_least_the_passes_of_a_fit(three_views):
 
 
 @pytest.mark.parametrize(
-    "setting", [{}, {"smoothing": "sequence"}, {"smoothing": None, "lam": 5.0}]
+    "model",
+    [
+        S2MVTC(4, random_state=0),
+        SequenceS2MVTC(4, random_state=0),
+        SequenceS2MVTC(4, smoothing_weight=0.0, lam=5.0, random_state=0),
+    ],
 )
+@pytest.mark.parametrize("kept", [True, False])
 def test_limit_changes_nothing_but_where_things_lie(
-    three_views, monkeypatch, setting, tmp_path
+    three_views, monkeypatch, model, kept, tmp_path
 ):
     views = []
     for v, x in enumerate(three_views[0]):
         np.save(tmp_path / f"{v}.npy", x)
         views.append(np.load(tmp_path / f"{v}.npy", mmap_mode="r"))
-    model = S2MVTC(4, random_state=0, block_rows=70, **setting)
-    plain = model.fit(views)
-    embedding, labels = plain.embedding_, plain.labels_
-    monkeypatch.setattr("manyview.engine.plan.Budget.room", 0.0)
-    for pays in (True, False):
-        monkeypatch.setattr("manyview.engine.plan.worth_keeping", lambda *_, p=pays: p)
+    with lowered(block_rows=70):
+        plain = model.fit(views)
+        embedding, labels = plain.embedding_, plain.labels_
+        # More than the process may hold, as if it were full already.
+        monkeypatch.setattr("manyview.engine.scratch.DRIVER", 10**12)
+        monkeypatch.setattr("manyview.engine.local.worth_keeping", lambda *_: kept)
         monkeypatch.setattr("manyview.engine.local.CORE_RATE", 1e-12)
         model.set_params(memory_limit="1GB").fit(views)
-        assert isinstance(model.embedding_, np.memmap)
-        np.testing.assert_array_equal(model.labels_, labels)
-        np.testing.assert_allclose(model.embedding_, embedding, atol=1e-8)
+    assert model._passes.start.features.keep is kept
+    assert isinstance(model.embedding_, np.memmap)
+    np.testing.assert_array_equal(model.labels_, labels)
+    np.testing.assert_allclose(model.embedding_, embedding, atol=1e-8)
+    model.set_params(memory_limit=None)

@@ -5,18 +5,29 @@ import os
 import numpy as np
 import pytest
 
-from manyview.engine.scratch import Budget
-from manyview.engine.scratch import FileRows, Scratch, Store, unmapped
+from manyview.engine.contract import Result
+from manyview.engine.local import RowState
+from manyview.engine.scratch import Budget, FileRows, Scratch, unmapped
 from manyview.errors import ResourceError
 from manyview.views.views import Views
 
 SLICES = [slice(0, 4), slice(4, 8), slice(8, 10)]
 
 
-def full_budget():
+def budget_with(room):
+    """A budget that has this many bytes left for the state."""
     budget = Budget(10**9, 10, 0)
-    budget.fixed = 10**9
+    budget.fixed = 10**9 - room
     return budget
+
+
+def fill(state, replaces=(), **fields):
+    """One pass that makes these fields."""
+    state.begin_pass()
+    for number, rows in enumerate(SLICES):
+        own = {name: values[rows] for name, values in fields.items()}
+        state.accept(number, Result(state=own, replaces=dict(replaces)))
+    state.end_pass()
 
 
 @pytest.fixture
@@ -24,57 +35,120 @@ def values():
     return np.random.default_rng(0).normal(size=(10, 3)).astype(np.float32)
 
 
+@pytest.fixture
+def files(monkeypatch):
+    """Every scratch file that is made."""
+    made = []
+
+    class Counted(Scratch):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(self)
+
+    monkeypatch.setattr("manyview.engine.local.Scratch", Counted)
+    return made
+
+
 def test_spilled_field_comes_back(values):
-    store = Store(SLICES, full_budget())
-    store.put("x", values)
+    state = RowState(SLICES, budget_with(0))
+    fill(state, x=values)
     for number, rows in enumerate(SLICES):
-        state = store.block(number)
-        assert "x" in state and list(state) == ["x"] and len(state) == 1
-        assert state["x"] is state["x"]
-        np.testing.assert_array_equal(state["x"], values[rows])
-    found = store.read("x")
+        own = state.of_block(number)
+        assert "x" in own and list(own) == ["x"] and len(own) == 1
+        assert own["x"] is own["x"]
+        np.testing.assert_array_equal(own["x"], values[rows])
+    found = state.read("x")
     assert isinstance(found, np.memmap)
-    store.drop("x")
-    assert "x" not in store.block(0)
+    state.drop("x")
+    assert "x" not in state.of_block(0)
     np.testing.assert_array_equal(found, values)
 
 
-def test_field_is_replaced_on_disk(values):
-    store = Store(SLICES, full_budget())
-    store.put("x", values)
-    store.update(1, {"x": -values[4:8]})
-    expected = np.concatenate([values[:4], -values[4:8], values[8:]])
-    np.testing.assert_array_equal(store.read("x"), expected)
+def test_field_is_rewritten_in_its_file(values, files):
+    state = RowState(SLICES, budget_with(0))
+    fill(state, x=values)
+    fill(state, x=-values)
+    np.testing.assert_array_equal(state.read("x"), -values)
+    assert len(files) == 1
+
+
+@pytest.mark.parametrize("width", [3, 2])
+def test_field_takes_the_place_of_another(values, files, width):
+    state = RowState(SLICES, budget_with(0))
+    fill(state, x=values)
+    fill(state, {"y": "x"}, y=2 * values[:, :width])
+    assert list(state.of_block(1)) == ["y"]
+    np.testing.assert_array_equal(state.read("y"), 2 * values[:, :width])
+    assert len(files) == (1 if width == 3 else 2)
+
+
+def test_two_fields_in_place_of_one_get_files_of_their_own(values):
+    state = RowState(SLICES, budget_with(0))
+    fill(state, x=values)
+    fill(state, {"y": "x", "z": "x"}, y=values + 1, z=values + 2)
+    np.testing.assert_array_equal(state.read("y"), values + 1)
+    np.testing.assert_array_equal(state.read("z"), values + 2)
+
+
+def test_what_was_read_does_not_change_with_the_field(values):
+    state = RowState(SLICES, budget_with(0))
+    fill(state, x=values)
+    found = state.read("x")
+    fill(state, x=-values)
+    np.testing.assert_array_equal(found, values)
+    np.testing.assert_array_equal(state.read("x"), -values)
+
+
+@pytest.mark.parametrize("room", [0, 10**6])
+def test_what_a_pass_makes_shows_when_it_has_ended(values, room):
+    state = RowState(SLICES, budget_with(room))
+    fill(state, x=values)
+    state.begin_pass()
+    state.accept(0, Result(state={"y": values[:4]}))
+    assert [list(state.of_block(n)) for n in range(3)] == [["x"]] * 3
+    state.accept(1, Result(state={"y": values[4:8]}))
+    state.accept(2, Result(state={"y": values[8:]}))
+    state.end_pass()
+    assert [sorted(state.of_block(n)) for n in range(3)] == [["x", "y"]] * 3
+
+
+@pytest.mark.parametrize("room", [0, 10**6])
+def test_blocks_that_make_different_fields_are_an_error(values, room):
+    state = RowState(SLICES, budget_with(room))
+    state.begin_pass()
+    state.accept(0, Result(state={"x": values[:4]}))
+    state.accept(1, Result(state={}))
+    state.accept(2, Result(state={"x": values[8:]}))
+    with pytest.raises(AssertionError, match="different fields"):
+        state.end_pass()
 
 
 def test_small_field_stays_and_large_one_goes(values):
-    budget = full_budget()
-    budget.fixed -= 100
-    store = Store(SLICES, budget)
-    store.put("small", np.arange(10, dtype=np.int8))
-    store.put("large", values)
-    assert not isinstance(store.read("small"), np.memmap)
-    assert isinstance(store.read("large"), np.memmap)
+    budget = budget_with(100)
+    state = RowState(SLICES, budget)
+    fill(state, small=np.arange(10, dtype=np.int8))
+    fill(state, large=values)
+    assert not isinstance(state.read("small"), np.memmap)
+    assert isinstance(state.read("large"), np.memmap)
     assert budget.used == 10
-    store.drop("small")
+    state.drop("small")
     assert budget.used == 0
 
 
-def test_emptied_field_gives_its_room_back(values):
-    budget = Budget(10**9, 10, 0)
-    budget.fixed = 0
-    store = Store(SLICES, budget)
-    store.put("x", values)
+def test_replaced_field_gives_its_room_back(values):
+    budget = budget_with(values.nbytes)
+    state = RowState(SLICES, budget)
+    fill(state, x=values)
     assert budget.used == values.nbytes
-    for number in range(3):
-        store.update(number, {"x": values[SLICES[number], :0]})
-    assert budget.used == 0
+    fill(state, {"y": "x"}, y=values[:, :2])
+    assert budget.used == values[:, :2].nbytes
+    assert not isinstance(state.read("y"), np.memmap)
 
 
 def test_scratch_files_have_no_name(values, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    store = Store(SLICES, full_budget())
-    store.put("x", values)
+    state = RowState(SLICES, budget_with(0))
+    fill(state, x=values)
     assert not list(tmp_path.iterdir())
 
 

@@ -15,7 +15,13 @@ from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.standardise import feature_moments, z_feature
-from manyview.engine.contract import NO_CHECKPOINT, Result, State, open_engine
+from manyview.engine.contract import (
+    NO_CHECKPOINT,
+    Result,
+    State,
+    open_engine,
+    touches,
+)
 from manyview.errors import InputError
 from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
@@ -136,6 +142,7 @@ class ConcatKMeans(MultiViewClusterer):
         return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
 
 
+@touches(writes=[assign.FIELD])
 def side_by_side_step(block: Block, state: State, small: tuple[Scaling, ...]) -> Result:
     """All views of a row next to each other, every feature standardised."""
     if not to_host(block.present).all():

@@ -98,11 +98,15 @@ class LocalEngine:
         totals: Totals = {}
         notes: list[Any] = []
         self._state.begin_pass()
-        with progress.task(title, len(self._slices)) as advance:
-            for result in self._results(step, small, views):
-                fold(totals, result)
-                notes.append(result.note)
-                advance()
+        try:
+            with progress.task(title, len(self._slices)) as advance:
+                for result in self._results(step, small, views):
+                    fold(totals, result)
+                    notes.append(result.note)
+                    advance()
+        except BaseException:
+            self._state.abandon_pass()
+            raise
         self._state.end_pass()
         return totals, notes
 
@@ -219,6 +223,8 @@ class RowState:
 
     def accept(self, number: int, result: Result) -> None:
         """Take in what a step has made of one block; let go of what that replaces."""
+        self._made.add(frozenset(result.state))
+        self._replaced.update(result.replaces.values())
         fresh: dict[str, Array] = {}
         for name, values in result.state.items():
             file = self._file_of(name, values, result.replaces.get(name, name))
@@ -229,8 +235,6 @@ class RowState:
         for name in (*result.state, *result.replaces.values()):
             self._kept[number].pop(name, None)
         self._fresh[number] = fresh
-        self._made.add(frozenset(result.state))
-        self._replaced.update(result.replaces.values())
 
     def _file_of(self, name: str, values: Array, old: str) -> Scratch | None:
         """The file a field goes to; settled when its first block arrives."""
@@ -244,7 +248,8 @@ class RowState:
                 self._fresh_sizes[name] = n_bytes if fits else 0
                 if not fits:
                     former = self._files.get(old)
-                    if former is None or not former.holds(values):
+                    taken = former in self._fresh_files.values()
+                    if former is None or taken or not former.holds(values):
                         former = Scratch(n_rows, values)
                     self._fresh_files[name] = former
             return self._fresh_files.get(name)
@@ -264,6 +269,12 @@ class RowState:
         self._sizes.update(self._fresh_sizes)
         if self._budget is not None:
             self._budget.used = sum(self._sizes.values())
+
+    def abandon_pass(self) -> None:
+        """Forget the fields that a failed pass has begun to rewrite or replace."""
+        for name in self._replaced.union(*self._made):
+            self.drop(name)
+        self.begin_pass()
 
     def read(self, name: str) -> Array:
         """A field of all rows, in row order; on disk if it lies there."""

@@ -41,6 +41,7 @@ class Scratch:
             model.dtype.itemsize
         )
         self._file = tempfile.TemporaryFile(prefix="manyview-")
+        self._is_lent = False
 
     def write(self, first: int, values: Array) -> None:
         """Store consecutive rows."""
@@ -66,11 +67,13 @@ class Scratch:
         return out
 
     def holds(self, values: Array) -> bool:
-        """Do rows like these fit into the places of this file?"""
-        return self.dtype == values.dtype and self.shape[1:] == values.shape[1:]
+        """May rows like these be written over those of this file?"""
+        alike = self.dtype == values.dtype and self.shape[1:] == values.shape[1:]
+        return alike and not self._is_lent
 
     def mapped(self) -> Array:
         """All rows, on disk; the file lives as long as the array."""
+        self._is_lent = True
         return np.memmap(self._file, self.dtype, mode="r+", shape=self.shape)
 
 

@@ -147,6 +147,7 @@ def pick(engine: Engine, name: str, rows: Matrix) -> Array:
     return found[like(np.argsort(order, kind="stable"), found)]
 
 
+@touches(reads=[FIELD, LABELS, "F", "Y"])
 def pick_step(block: Block, state: State, small: Picked) -> Result:
     """This block's share of the wanted rows."""
     low, high = np.searchsorted(small.rows, [block.start, block.start + len(block)])
