@@ -125,13 +125,6 @@ class BMVC(MultiViewClusterer):
         "check_views_permuted": "anchors and random bits are drawn view after view: "
         "another order of the views is another seed",
     }
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {
-        "n_bits": [64, 128, 256],
-        "r": [3.0, 5.0, 7.0, 9.0],
-        "beta": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
-        "gamma": [1e-3, 1e-2, 1e-1],
-        "cluster_weight": [1e-6, 1e-5, 1e-3],
-    }
 
     n_clusters: int = 8
     _: KW_ONLY

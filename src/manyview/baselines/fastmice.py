@@ -22,11 +22,11 @@ from manyview.kmeans.passes import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans
 from manyview.views.parsing import child_seed, generator
 
-# Iterations and starts of the k-means, the share of features a member looks at, and
-# the rows drawn per anchor: the authors' program.
-MEMBER_ITER, CONSENSUS_ITER, CONSENSUS_INIT = 5, 20, 5
+# The share of features a member looks at, the rows drawn per anchor, and iterations
+# and starts of the k-means: the authors' program.
 FEATURE_SHARE = (0.2, 0.8)
 ROWS_PER_ANCHOR = 10
+MEMBER_ITER, CONSENSUS_ITER, CONSENSUS_INIT = 5, 20, 5
 
 
 @dataclass(eq=False, repr=False)

@@ -102,11 +102,6 @@ class FMVACC(MultiViewClusterer):
         "generalized large-scale multi-view clustering with anchor matching "
         "correspondences. NeurIPS 2022."
     )
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {
-        "anchors_per_cluster": [1, 2, 5],
-        "beta": [0.01, 1.0, 100.0],
-        "feature_weight": [0.0, 1e-4, 1.0, 1e4],
-    }
 
     n_clusters: int = 8
     _: KW_ONLY

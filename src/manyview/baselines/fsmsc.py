@@ -98,11 +98,6 @@ class FSMSC(MultiViewClusterer):
         "Z. Chen, X.-J. Wu, T. Xu, J. Kittler, Fast self-guided multi-view subspace "
         "clustering, IEEE Transactions on Image Processing, 2023."
     )
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {
-        "tau": [1e-4, 1e-3, 1e-2, 1e-1, 1.0],
-        "lambda1": [1.0, 10.0, 100.0, 500.0, 1000.0],
-        "lambda2": [0.1, 1.0, 10.0, 100.0],
-    }
 
     n_clusters: int = 8
     _: KW_ONLY

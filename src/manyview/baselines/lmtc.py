@@ -94,9 +94,6 @@ class LMTC(MultiViewClusterer):
         "R. Guan, K. Liang, Large-scale multi-view tensor clustering with implicit "
         "linear kernels, CVPR 2025."
     )
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {
-        "tensor_weight": [10.0**e for e in range(-10, 6)],
-    }
 
     n_clusters: int = 8
     _: KW_ONLY

@@ -86,7 +86,6 @@ class OPMC(MultiViewClusterer):
         "J. Liu, X. Liu, Y. Yang, L. Liu, S. Wang, W. Liang, J. Shi, One-pass "
         "multi-view clustering for large-scale data, ICCV 2021."
     )
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {"weights": ["equal", "loss"]}
 
     n_clusters: int = 8
     _: KW_ONLY

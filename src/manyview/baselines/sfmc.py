@@ -60,6 +60,7 @@ class SFMC(MultiViewClusterer):
     Parameters
     ----------
     n_clusters : int
+        Number of clusters.
     n_anchors : int or float, optional
         A number of rows, or a share of them below 1. Default 1 % of the rows, at
         least ``3 n_clusters`` and at most 1000 (and never more than the rows). It
@@ -79,16 +80,21 @@ class SFMC(MultiViewClusterer):
     Attributes
     ----------
     labels_ : array (n_samples,)
+        Cluster of every row.
     embedding_ : array (n_samples, n_clusters)
         Rows' half of F, the leading singular vectors of the final graph.
     view_weights_ : array (n_views,)
+        a_v.
     anchor_rows_ : array (n_anchors,)
         Row numbers of the anchors.
     graph_ : sparse array (n_samples, n_anchors)
+        P.
     n_components_ : int
+        Connected components of P.
     objective_ : float
         ``|| Σ_v a_v B_v - P ||_F²`` at the end.
     n_iter_ : int
+        Rounds of P and a.
 
     Notes
     -----
@@ -111,7 +117,6 @@ class SFMC(MultiViewClusterer):
         "parameter-free bipartite graph fusion method. TPAMI 44 (2022)."
     )
     deterministic: ClassVar[bool] = True
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {"n_anchors": [None, 0.02, 0.5]}
 
     n_clusters: int = 8
     _: KW_ONLY

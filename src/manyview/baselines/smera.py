@@ -112,11 +112,6 @@ class SMERAMVC(MultiViewClusterer):
         "check_dtypes_agree": "the rounds stop unconverged, and float32 and float64 "
         "part ways before that",
     }
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {
-        "n_anchors": [6, 8, 10],
-        "rank": [2, 4, 8],
-        "residual_weight": [1e-3, 1e-2, 0.1, 0.5, 1.0],
-    }
 
     n_clusters: int = 8
     _: KW_ONLY

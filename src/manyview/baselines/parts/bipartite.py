@@ -20,6 +20,7 @@ from manyview.arrays.linear import csr
 from manyview.arrays.ops import index_sum, smallest, squared_distances
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.simplex import project_groups
+from manyview.stages.scaling import inverse
 
 # Entries of a dense block of rows: 32 MB in float64.
 BLOCK_ENTRIES = 4_000_000
@@ -110,8 +111,8 @@ class Spectrum(NamedTuple):
 
 def spectrum(P: sp.csr_array, c: int) -> Spectrum:
     """Singular vectors of D1^{-1/2} P D2^{-1/2} by the n_anchors-sized Gram matrix."""
-    row_scale = _inverse_root(P.sum(axis=1))
-    anchor_scale = _inverse_root(P.sum(axis=0))
+    row_scale = inverse(P.sum(axis=1)) ** 0.5
+    anchor_scale = inverse(P.sum(axis=0)) ** 0.5
     scaled = P.data * np.repeat(row_scale, np.diff(P.indptr)) * anchor_scale[P.indices]
     S = sp.csr_array((scaled, P.indices, P.indptr), shape=P.shape)
     n_anchors = P.shape[1]
@@ -119,16 +120,9 @@ def spectrum(P: sp.csr_array, c: int) -> Spectrum:
     gram = (S.T @ S).toarray()
     w, V = eigh(gram, subset_by_index=[first, n_anchors - 1], check_finite=False)
     w, V = np.clip(w[::-1], 0, 1), V[:, ::-1][:, :c]
-    U = (S @ V) * _inverse_root(w[:c])
+    U = (S @ V) * inverse(w[:c]) ** 0.5
     half = np.sqrt(0.5)
     return Spectrum(U * half, V * half, row_scale, anchor_scale, w)
-
-
-def _inverse_root(values: FloatArray) -> FloatArray:
-    """values^{-1/2}, and 0 where the value is 0."""
-    safe = np.where(values > 1e-300, values, 1.0)
-    root: FloatArray = np.where(values > 1e-300, safe**-0.5, 0.0)
-    return root
 
 
 class ComponentGraph(NamedTuple):

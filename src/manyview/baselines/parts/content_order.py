@@ -21,25 +21,15 @@ from manyview.views.views import Views
 def content_ordered(
     views: Views, rng: np.random.Generator
 ) -> tuple[list[FloatArray], IntArray]:
-    """Dense views in content order, and the row number each ordered row came from.
+    """Copies of the views in content order, dense, and where every row came from.
 
-    Parameters
-    ----------
-    views : Views
-        Every row must have every view.
-    rng : numpy.random.Generator
-        A different seed gives another order.
-
-    Returns
-    -------
-    Xs : list of arrays (n_samples, n_features_v)
-        Copies, in the dtype of the views.
-    order : array (n_samples,) of int
-        ``Xs[v][i]`` is row ``order[i]`` of view v.
+    ``Xs[v][i]`` is row ``order[i]`` of view v. Every row must have every view;
+    another seed gives another order.
     """
     dense = dense_views(views)
     engine = open_engine(Views(dense), views.dtype)
-    order = draw_rows(engine, measure(engine), len(views), child_seed(rng))
+    rows = draw_rows(engine, measure(engine), len(views), child_seed(rng))
+    order = engine.caller_rows(rows)
     return [X[order] for X in dense], order
 
 

@@ -14,22 +14,14 @@ from manyview.base import FloatArray, IntArray
 from manyview.kmeans.passes import quiet_fit
 from manyview.views.parsing import child_seed
 
+# As in the k-means of the authors' programs.
 MAX_ITER = 100
 
 
 def singular_rows(Z: FloatArray) -> FloatArray:
-    """Unit rows of the left singular vectors of Z.
+    """Unit rows (n_samples, rank) of the left singular vectors of Z (n_samples, m).
 
     Directions whose singular value is rounding are left out: they are noise.
-
-    Parameters
-    ----------
-    Z : array (n_samples, m)
-
-    Returns
-    -------
-    E : array (n_samples, rank)
-        Rows of length 1 (or 0).
     """
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
     rounding = max(Z.shape) * np.finfo(Z.dtype).eps * s[0]

@@ -16,10 +16,10 @@ from sklearn.utils import gen_batches
 from manyview.base import FloatArray
 from manyview.baselines.parts.procrustes import polar
 
-# First penalties of the fold and of the data, doubled every round up to a cap, and
-# the residual that ends the rounds: the authors' public drivers.
-MU_TENSOR, MU_DATA, MU_CAP = 1e-3, 5e-4, 1e11
+# The residual that ends the rounds, and the first penalties of the fold and of the
+# data, doubled every round up to a cap: the authors' public drivers.
 TOLERANCE = 1e-6
+MU_TENSOR, MU_DATA, MU_CAP = 1e-3, 5e-4, 1e11
 # Entries of a block of rows: 2 MB, which stay in cache through a sweep.
 SWEEP_ENTRIES = 250_000
 

@@ -8,6 +8,7 @@ from scipy.linalg import eigh
 
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray
+from manyview.stages.scaling import inverse
 
 
 def transfer_cut(B: sp.csr_array, n_vectors: int) -> FloatArray:
@@ -17,16 +18,8 @@ def transfer_cut(B: sp.csr_array, n_vectors: int) -> FloatArray:
     eigenvectors ``E`` of ``D^{-1/2} W D^{-1/2}`` give ``Dx^{-1} B D^{-1/2} E``: the
     same subspace as the (n + p)-sized normalised cut, from a p-sized problem.
 
-    Parameters
-    ----------
-    B : sparse array (n_samples, n_columns)
-        Non-negative. Empty rows embed at zero.
-    n_vectors : int
-        At most n_columns are returned.
-
-    Returns
-    -------
-    array (n_samples, min(n_vectors, n_columns))
+    B (n_samples, n_columns) is not negative, and its empty rows embed at zero. No more
+    than n_columns vectors are returned.
 
     Examples
     --------
@@ -37,17 +30,11 @@ def transfer_cut(B: sp.csr_array, n_vectors: int) -> FloatArray:
     >>> bool(np.allclose(F @ F.T, np.kron(np.eye(2), np.ones((3, 3)))))
     True
     """
-    Q = sp.diags_array(_inverse(B.sum(axis=1))) @ B
+    Q = sp.diags_array(inverse(B.sum(axis=1))) @ B
     W = (B.T @ Q).toarray()
-    scale = np.sqrt(_inverse(W.sum(axis=1)))
+    scale = np.sqrt(inverse(W.sum(axis=1)))
     W *= scale[:, None] * scale
     p = len(W)
     first = max(0, p - n_vectors)
     _, E = eigh(W, subset_by_index=[first, p - 1], check_finite=False)
     return np.asarray(unit_rows(Q @ (scale[:, None] * E[:, ::-1])))
-
-
-def _inverse(values: FloatArray) -> FloatArray:
-    """1 / values, and 0 where the value is 0."""
-    out: FloatArray = np.where(values > 0, 1 / np.where(values > 0, values, 1), 0)
-    return out
