@@ -64,13 +64,7 @@ def t_product(X: ArrayLike, Y: ArrayLike) -> Tensor:
 def tensor_transpose(X: ArrayLike) -> Tensor:
     """Transpose every frontal slice and reverse slices 2 to n3 (eqs. 2 and 3).
 
-    Parameters
-    ----------
-    X : array of shape (n1, n2, n3)
-
-    Returns
-    -------
-    array of shape (n2, n1, n3)
+    An array of shape (n1, n2, n3) becomes one of shape (n2, n1, n3).
 
     Examples
     --------
@@ -84,11 +78,7 @@ def tensor_transpose(X: ArrayLike) -> Tensor:
 
 
 def identity_tensor(size: int, n_slices: int) -> Tensor:
-    """Build the neutral element of the t-product: an identity slice, then zeros.
-
-    Returns
-    -------
-    array of shape (size, size, n_slices)
+    """Build the neutral element (size, size, n_slices): an identity slice, then zeros.
 
     Examples
     --------
@@ -102,11 +92,6 @@ def identity_tensor(size: int, n_slices: int) -> Tensor:
 
 def is_orthogonal(X: ArrayLike, tol: float = 1e-10) -> bool:
     """Tell whether X * Xᵀ = Xᵀ * X = I up to `tol` in every entry (eq. 4).
-
-    Parameters
-    ----------
-    X : array of shape (n1, n2, n3)
-    tol : float
 
     Examples
     --------
@@ -124,11 +109,6 @@ def is_orthogonal(X: ArrayLike, tol: float = 1e-10) -> bool:
 
 def is_f_diagonal(X: ArrayLike, tol: float = 1e-10) -> bool:
     """Tell whether every frontal slice is diagonal, up to `tol` of the largest entry.
-
-    Parameters
-    ----------
-    X : array of shape (n1, n2, n3)
-    tol : float
 
     Examples
     --------
@@ -222,13 +202,8 @@ def tlfa(B: ArrayLike, n_low: int) -> Tensor:
 def stack_views(Bs: Sequence[ArrayLike]) -> Tensor:
     """Stack the embeddings of all views and rotate: the paper's Ω.
 
-    Parameters
-    ----------
-    Bs : sequence of n_views arrays of shape (n_samples, n_components)
-
-    Returns
-    -------
-    array of shape (n_components, n_views, n_samples)
+    Arrays of shape (n_samples, n_components) make one of shape (n_components, n_views,
+    n_samples).
 
     Examples
     --------
@@ -245,15 +220,7 @@ def stack_views(Bs: Sequence[ArrayLike]) -> Tensor:
 
 
 def unstack(B: ArrayLike) -> list[Tensor]:
-    """Undo `stack_views`: the paper's Ω⁻¹.
-
-    Parameters
-    ----------
-    B : array of shape (n_components, n_views, n_samples)
-
-    Returns
-    -------
-    list of n_views arrays of shape (n_samples, n_components)
+    """Undo `stack_views`, the paper's Ω⁻¹: embeddings (n_samples, n_components).
 
     Examples
     --------
