@@ -182,13 +182,15 @@ def changed_data(folder: Path, n_times: int, rng: np.random.Generator) -> Fault:
     """A mapped file is cut, rewritten, replaced or removed under a running fit."""
     from manyview import S2MVTC
     from manyview.datasets import load
+    from manyview.engine.contract import lowered
     from manyview.errors import FileError
     from manyview.running import progress
 
     fault = Fault("data changed under a fit")
     x = rng.normal(size=(400, 12))
-    model = S2MVTC(3, n_anchors=30, n_graph_anchors=60, max_iter=4, block_rows=100)
-    wanted = model.set_params(random_state=0).fit([x]).labels_.copy()
+    model = S2MVTC(3, n_anchors=30, n_graph_anchors=60, max_iter=4)
+    with lowered(block_rows=100):
+        wanted = model.set_params(random_state=0).fit([x]).labels_.copy()
     path, other = folder / "x.npy", folder / "other.npy"
 
     def cut() -> None:
@@ -205,7 +207,8 @@ def changed_data(folder: Path, n_times: int, rng: np.random.Generator) -> Fault:
         np.save(other, x[:3])
         change = changes[number % len(changes)]
         try:
-            with progress.listen(_after(int(rng.integers(1, 12)), change)):
+            listener = _after(int(rng.integers(1, 12)), change)
+            with lowered(block_rows=100), progress.listen(listener):
                 labels = model.fit(load(path)).labels_
         except FileError:
             if number % len(changes) > 1:

@@ -109,6 +109,7 @@ def _jobs(folder: Path) -> list[Callable[[int], None]]:
     from manyview import S2MVTC, AnchorSpectral, Views, load_model
     from manyview.datasets import convert
     from manyview.datasets import load as load_data
+    from manyview.engine.contract import lowered
     from manyview.methods import all_methods
 
     rng = np.random.default_rng(0)
@@ -127,11 +128,13 @@ def _jobs(folder: Path) -> list[Callable[[int], None]]:
 
     for method in all_methods():
         add(lambda method=method: method.estimator(3), lambda: views)
-    add(lambda: S2MVTC(3, smoothing="sequence"), lambda: views)
     add(lambda: S2MVTC(3), lambda: load_data(data))
     add(lambda: AnchorSpectral(3), lambda: load_data(data), memory_limit="1GB")
     add(lambda: AnchorSpectral(3), lambda: [np.asarray(v, "f4") for v in views])
-    add(lambda: S2MVTC(3), lambda: views, block_rows=40)
+
+    def in_many_blocks(seed: int) -> None:
+        with lowered(block_rows=40):
+            S2MVTC(3, random_state=seed).fit(views)
 
     def save_and_load(seed: int) -> None:
         model = AnchorSpectral(3, random_state=seed).fit(views)
@@ -150,4 +153,4 @@ def _jobs(folder: Path) -> list[Callable[[int], None]]:
         with tempfile.TemporaryDirectory() as saved:
             S2MVTC(3, random_state=seed, checkpoint=Path(saved) / "c").fit(views)
 
-    return [*jobs, save_and_load, broken, with_checkpoint]
+    return [*jobs, in_many_blocks, save_and_load, broken, with_checkpoint]

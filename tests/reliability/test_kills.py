@@ -96,6 +96,6 @@ def test_a_command_killed_at_its_very_end_may_refuse_to_do_its_work_twice(tmp_pa
 def test_a_half_written_file_is_seen(tmp_path):
     fit = Fit(tmp_path)
     (tmp_path / "saved").mkdir()
-    (tmp_path / "saved" / "rounds-1.npz").write_bytes(b"PK half")
-    with pytest.raises(Broken, match=r"rounds-1\.npz is half-written"):
+    (tmp_path / "saved" / "rounds-1.zip").write_bytes(b"PK half")
+    with pytest.raises(Broken, match=r"rounds-1\.zip is half-written"):
         fit.look(tmp_path)
