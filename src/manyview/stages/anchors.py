@@ -386,11 +386,12 @@ def block_features(block: Block, state: State, small: Features, v: int) -> Array
     return ridge.reduced(phi, cast(small.means[v], phi), cast(reduce, phi))
 
 
-def keep_reduced(phis: list[Array], small: Features) -> Result:
+def keep_reduced(phis: list[Array], state: State, small: Features) -> Result:
     """Psi of the views that have one, in place of the Phi it was made of."""
     if not small.keep:
         return Result()
-    kept = {
-        f"Psi{v}": phi for v, phi in enumerate(phis) if small.reduces[v] is not None
-    }
-    return Result(state=kept, replaces={n: n.replace("Psi", "Phi") for n in kept})
+    reduced = [v for v, matrix in enumerate(small.reduces) if matrix is not None]
+    return Result(
+        state={f"Psi{v}": phis[v] for v in reduced},
+        replaces={f"Psi{v}": f"Phi{v}" for v in reduced if f"Phi{v}" in state},
+    )

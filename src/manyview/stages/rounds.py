@@ -145,7 +145,7 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
         stats[f"square{v}"] = wide_sum(row_norms(B))
         stats[f"rows{v}"] = count_rows(block.there(v), len(block))
         stats[f"C{v}"] = tall_product(F, B)
-    kept = keep_reduced(phis, small.features)
+    kept = keep_reduced(phis, state, small.features)
     return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
 
 

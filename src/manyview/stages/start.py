@@ -69,7 +69,7 @@ def direction_start_step(block: Block, state: State, small: DirectionStart) -> R
     else:
         total = sum(firsts[1:], start=firsts[0])
         B_bar = total / view_counts(block, total, (1.0,) * block.present.shape[1])
-    kept = keep_reduced(phis, small.features)
+    kept = keep_reduced(phis, state, small.features)
     return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
 
 
