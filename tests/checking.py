@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.engine import contract
-from manyview.engine.contract import Result
 
 plain_open_engine = contract.open_engine
 is_on = True  # a fixture in conftest.py switches it off where a test asks for it
@@ -129,7 +128,7 @@ class DeclaredState(Mapping):
         return name in self._state
 
     def get(self, name, default=None):
-        return self[name] if name in self else default  # noqa: SIM401 - this is get
+        return self[name] if name in self else default
 
     def __iter__(self):
         return (name for name in self._state if is_declared(name, self._reads))

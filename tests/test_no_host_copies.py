@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from manyview import S2MVTC, AnchorSpectral
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 MODELS = {
     "graph": S2MVTC(4, random_state=0),
     "published": S2MVTC.as_published("CCV").set_params(n_clusters=4, random_state=0),
-    "both": S2MVTC(4, smoothing="graph+sequence", min_duration=20, random_state=0),
+    "both": SequenceS2MVTC(4, graph=True, min_duration=20, random_state=0),
     "spectral": AnchorSpectral(4, random_state=0),
 }
 

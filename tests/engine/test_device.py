@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from manyview import S2MVTC, AnchorSpectral
-from manyview.engine.contract import open_engine
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
+from manyview.engine.contract import Result, lowered, open_engine
 from manyview.engine.device import DeviceEngine, find_device
-from manyview.errors import DependencyError, DeviceError
+from manyview.errors import DependencyError, DeviceError, InputError
 from manyview.views.views import Views
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 MODELS = {
     "graph": lambda: S2MVTC(4, random_state=0),
-    "sequence": lambda: S2MVTC(4, smoothing="sequence", random_state=0),
-    "published": lambda: S2MVTC(
+    "sequence": lambda: SequenceS2MVTC(4, random_state=0),
+    "both": lambda: SequenceS2MVTC(4, graph=True, min_duration=20, random_state=0),
+    "published": lambda: SequenceS2MVTC(
         4,
         anchors="random",
-        smoothing="sequence",
         periodic=True,
         row_norm="zscore",
         rank_tol=0.0,
@@ -46,14 +46,16 @@ def test_tensors_give_what_arrays_give(three_views, name):
 
 
 @pytest.mark.parametrize("block_rows", [40, 300])
-def test_missing_views_and_blocks_on_a_device(three_views, block_rows):
+def test_missing_views_and_blocks_on_a_device(three_views, block_rows, monkeypatch):
     views, _ = three_views
     present = np.ones((300, 3), dtype=bool)
     present[::5, 1] = False
     near = [torch.as_tensor(x) for x in views]
-    model = S2MVTC(4, random_state=0, block_rows=block_rows)
-    host = model.fit(Views(views, present=present)).labels_
-    found = model.fit(Views(near, present=present)).labels_
+    model = S2MVTC(4, random_state=0)
+    monkeypatch.setattr("manyview.engine.device.HOST_BLOCK_ROWS", block_rows)
+    with lowered(block_rows=block_rows):
+        host = model.fit(Views(views, present=present)).labels_
+        found = model.fit(Views(near, present=present)).labels_
     assert adjusted_rand_score(host, found.numpy()) >= 0.99
 
 
@@ -80,6 +82,31 @@ def test_arrays_on_a_device_come_back_as_arrays(three_views):
     assert engine.keeps(1e9, 1.0, 2)
 
 
+def test_rows_stay_in_the_order_of_their_content(three_views):
+    views, rows = three_views[0], np.random.default_rng(1).permutation(300)
+    cpu, every = torch.device("cpu"), np.arange(300)
+    engine = DeviceEngine(Views(views), np.float64, cpu, block_rows=70)
+    shuffled = Views([views[v][rows] for v in (2, 0, 1)])
+    other = DeviceEngine(shuffled, np.float64, cpu, block_rows=70)
+    assert tuple([2, 0, 1][v] for v in other.view_order) == engine.view_order
+    for mine, its in zip(
+        engine.take(every).views, other.take(every).views, strict=True
+    ):
+        assert torch.equal(mine, its)
+    found = engine.engine_rows(engine.caller_rows(every))
+    np.testing.assert_array_equal(found, every)
+    engine.put("x", np.arange(300.0))
+    engine.run(lambda b, s, small: Result({"y": s["x"] + small}), 1.0, title="Add")
+    np.testing.assert_array_equal(engine.read("y"), np.arange(300.0) + 1)
+
+
+def test_a_limit_for_tensors_on_the_host_is_refused(three_views):
+    near = [torch.as_tensor(x) for x in three_views[0]]
+    with pytest.raises(InputError, match=r"memory_limit='2GB'.*device='cpu'"):
+        S2MVTC(4, memory_limit="2GB").fit(near)
+
+
+@pytest.mark.unchecked
 def test_tensors_choose_the_device_engine(three_views):
     views = Views([torch.as_tensor(x) for x in three_views[0]])
     assert isinstance(open_engine(views, np.float64), DeviceEngine)
