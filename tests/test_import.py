@@ -10,7 +10,8 @@ import manyview
 
 HEAVY = {
     "torch", "dask", "distributed", "matplotlib", "plotly", "h5py", "pandas", "polars",
-    "pyarrow", "narwhals", "typer", "rich", "openTSNE", "zarr", "mudata",
+    "pyarrow", "narwhals", "typer", "rich", "openTSNE", "zarr", "mudata", "anndata",
+    "jinja2", "markupsafe", "filelock",
 }  # fmt: skip
 FOUNDATION = "import numpy, scipy, sklearn.cluster, sklearn.metrics, array_api_compat"
 

@@ -6,6 +6,7 @@ scaling, graph, draws and k-means, nothing else.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,8 +24,6 @@ from manyview.stages.anchor_graph import (
     spread_basis,
 )
 from manyview.stages.costs import Cost, graph_cost
-from manyview.stages.scaling import SCALINGS
-from manyview.views.parsing import check_choice, check_count, check_dtype
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -36,6 +35,7 @@ def embed_step(block: Block, state: State, small: Matrix) -> Result:
     return Result(state={FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
 
 
+@dataclass(eq=False, repr=False)
 class AnchorSpectral(PassClusterer):
     """Spectral clustering of the multi-view anchor graph.
 
@@ -79,44 +79,15 @@ class AnchorSpectral(PassClusterer):
         "Liu, He, Chang: Large graph construction for scalable semi-supervised "
         "learning. ICML 2010 (anchor graphs); joined over views and draws here."
     )
-    missing_views: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        n_graph_anchors: int = 4096,
-        n_neighbors: int = 5,
-        scaling: Any = "auto",
-        n_init: int = 20,
-        random_state: Any = None,
-        dtype: Any = None,
-        engine: Any = "local",
-        device: str | None = None,
-        memory_limit: Any = None,
-        checkpoint: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_graph_anchors = n_graph_anchors
-        self.n_neighbors = n_neighbors
-        self.scaling = scaling
-        self.n_init = n_init
-        self.random_state = random_state
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.memory_limit = memory_limit
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+    _: KW_ONLY
+    n_graph_anchors: int = 4096
+    n_neighbors: int = 5
 
     @progress.with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of the views; `y` is ignored."""
-        for name in ("n_graph_anchors", "n_neighbors", "n_init"):
-            check_count(getattr(self, name), name)
-        check_choice(self.scaling, "scaling", SCALINGS)
-        check_dtype(self.dtype)
+        self._check_counts("n_graph_anchors", "n_neighbors")
         views = self._views_to_fit(X)
         with self._engine_for(views) as engine:
             saved = self._open_checkpoint()
@@ -148,7 +119,7 @@ class AnchorSpectral(PassClusterer):
                 seed=seeds[2],
                 saved=saved,
             )
-            self._store_fit(engine, drawn, scalings, found, (spectrum, None, ()))
+            self._store_fit(engine, drawn, scalings, found, spectrum)
         return self
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:

@@ -1,6 +1,6 @@
 """`MultiViewClusterer`: what every method of the package promises.
 
-A method stores its parameters in ``__init__``, asks `_views_to_fit` for checked
+A method declares its parameters as dataclass fields, asks `_views_to_fit` for checked
 `Views` in ``fit``, does its mathematics with pure functions and hands its labels to
 `_store_labels`. The single-array door goes through scikit-learn's own validation, so
 that ``check_estimator`` sees what it expects; lists, dicts and `Views` go through
@@ -15,7 +15,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from manyview.arrays.ops import to_host
 from manyview.datasets.on_disk import open_on_disk
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, open_engine
+from manyview.engine.dask_views import DaskViews
 from manyview.engine.plan import Plan
 from manyview.errors import (
     DegenerateWarning,
@@ -40,8 +41,8 @@ from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.predicting import Passes, PredictsByReplay
-from manyview.running import progress
-from manyview.selection import Choice, choose_n_clusters
+from manyview.running.progress import CallbackSupportMixin, passes_as_tasks, shown
+from manyview.selection import choose_n_clusters
 from manyview.stages.costs import Cost, plan_of
 from manyview.stages.rounds import History
 from manyview.stages.sampling import (
@@ -51,11 +52,12 @@ from manyview.stages.sampling import (
     draw,
     measure_influence,
 )
-from manyview.stages.scaling import Scaling
+from manyview.stages.scaling import SCALINGS, Scaling
 from manyview.stages.setup import Setup
 from manyview.views.parsing import (
+    check_choice,
     check_count,
-    check_rows,
+    check_dtype,
     child_seed,
     generator,
     is_dask,
@@ -171,8 +173,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _validate_table(self, X: Any, *, reset: bool) -> Any:
         """One 2-D table through scikit-learn's validation, with our error types."""
         try:
+            floats = [np.float64, np.float32]
             return validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS
+                self, X, reset=reset, accept_sparse="csr", dtype=floats
             )
         except ManyviewError:
             raise
@@ -204,9 +207,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_clusters_ > 1 and largest > GIANT_SHARE * len(self.labels_):
             if len(self.labels_) > 1:
                 warnings.warn(
-                    f"{type(self).__name__} put {largest} of "
-                    f"{len(self.labels_)} rows into one cluster. Look at the scaling "
-                    "of the views, or try another method.",
+                    f"{type(self).__name__} put {largest} of {len(self.labels_)} rows "
+                    "into one cluster. Look at the scaling of the views, or try "
+                    "another method.",
                     DegenerateWarning,
                     stacklevel=3,
                 )
@@ -255,31 +258,47 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
+@dataclass(eq=False, repr=False)
 class PassClusterer(
-    progress.CallbackSupportMixin,  # type: ignore[misc]
+    CallbackSupportMixin,  # type: ignore[misc]
     PredictsByReplay,
     MultiViewClusterer,
 ):
-    """A method whose fit is a list of passes: new rows go through the same ones."""
+    """A method whose fit is a list of passes: new rows go through the same ones.
+
+    Its fields are the parameters that all such methods have.
+    """
 
     chooses_n_clusters: ClassVar[bool] = True
-    scaling: Any
-    random_state: Any
-    dtype: Any
-    engine: Any
-    memory_limit: Any
-    checkpoint: Any
-    verbose: bool
-    choice_: Choice
+    missing_views: ClassVar[bool] = True
+
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    scaling: Any = "auto"
+    n_init: int = 20
+    random_state: Any = None
+    dtype: Any = None
+    engine: Any = "local"
+    device: str | None = None
+    memory_limit: Any = None
+    checkpoint: Any = None
+    verbose: bool = False
 
     def plan(self, X: Any) -> Plan:
         """What a fit would keep, spill and read, how long and how large; print it."""
         return plan_of(self, views_of(X))
 
+    def _check_counts(self, *names: str) -> None:
+        """The parameters that all have are what they may be, and these are counts."""
+        check_choice(self.scaling, "scaling", SCALINGS)
+        check_dtype(self.dtype)
+        for name in ("n_init", *names):
+            check_count(getattr(self, name), name)
+
     @contextmanager
     def _engine_for(self, views: Views) -> Iterator[Engine]:
         """The engine that the parameters ask for, its passes shown and listened to."""
-        with progress.shown(self.verbose), progress.passes_as_tasks(self, views):
+        with shown(self.verbose), passes_as_tasks(self, views):
             if self.n_clusters == "auto":
                 self.choice_ = choose_n_clusters(
                     views,
@@ -330,11 +349,9 @@ class PassClusterer(
         """All that a fit of rounds has found, views in the caller's order."""
         self.objective_, self.n_iter_ = history.objective, len(history.objective)
         self.anchors_ = by_caller([to_host(a) for a in setup.anchors], engine)
-        scalings = setup.start.features.scalings
-        rounds = tuple(history.rounds)
-        self._store_fit(
-            engine, drawn, scalings, found, (setup.spectrum, setup.start, rounds)
-        )
+        scalings, rounds = setup.start.features.scalings, tuple(history.rounds)
+        made = (setup.spectrum, setup.start, rounds)
+        self._store_fit(engine, drawn, scalings, found, *made)
 
     def _store_fit(
         self,
@@ -342,15 +359,17 @@ class PassClusterer(
         drawn: Draw,
         scalings: tuple[Scaling, ...],
         found: Clustering,
-        replayed: tuple[Any, Any, tuple[Any, ...]],
+        spectrum: Any,
+        start: Any = None,
+        rounds: tuple[Any, ...] = (),
     ) -> None:
         """Embedding, labels, and how much each view shaped them."""
         self.embedding_ = engine.read(FIELD)
         place = (engine.dtype.name, engine.view_order)
-        self._passes = Passes(*place, *replayed, found.centres)
+        self._passes = Passes(*place, spectrum, start, rounds, found.centres)
         weights = np.ones(self.n_views_)
-        if self._passes.spectrum is not None:
-            weights = self._passes.spectrum.weights
+        if spectrum is not None:
+            weights = spectrum.weights
             self.view_weights_ = np.asarray(by_caller(weights, engine))
         self._store_labels(found.labels)
         own = to_host(pick(engine, LABELS, drawn.rows[:INFLUENCE_ROWS]))
@@ -362,15 +381,13 @@ class PassClusterer(
         self.cluster_influence_ = shares.by_cluster[:, back]
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
+        """What a fit on as many rows keeps per row, and its work."""
         raise NotImplementedError
 
 
 def by_caller(values: Sequence[Any], engine: Engine) -> list[Any]:
     """Per-view values in the caller's order of the views."""
     return [values[v] for v in np.argsort(engine.view_order)]
-
-
-_FLOATS = [np.float64, np.float32]
 
 
 def views_of(X: Any) -> Views:
@@ -380,28 +397,4 @@ def views_of(X: Any) -> Views:
     items = [X] if isinstance(X, (str, os.PathLike)) else X
     if isinstance(items, (list, tuple)) and isinstance(items[0], (str, os.PathLike)):
         return open_on_disk(*items)
-    from manyview.engine.dask_views import DaskViews
-
-    found: Any = DaskViews(X)
-    return found
-
-
-def trace_rows(engine: Engine, trace: Any) -> IntArray | None:
-    """The engine's sorted numbers of the rows that are to be traced."""
-    if trace is None:
-        return None
-    return np.sort(engine.engine_rows(check_rows(trace, engine.n_samples)))
-
-
-def caller_trace(
-    traced: list[dict[str, FloatArray]], engine: Engine, trace: Any
-) -> list[dict[str, FloatArray]]:
-    """Traced rows and views in the caller's order."""
-    wanted = engine.engine_rows(check_rows(trace, engine.n_samples))
-    back = np.searchsorted(np.sort(wanted), wanted)
-    names = {
-        f"{letter}{v}": f"{letter}{own}"
-        for letter in "BY"
-        for v, own in enumerate(engine.view_order)
-    }
-    return [{names.get(n, n): rows[back] for n, rows in t.items()} for t in traced]
+    return DaskViews(X)  # type: ignore[return-value]

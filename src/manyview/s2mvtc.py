@@ -27,11 +27,12 @@ round is one pass over the rows (`round_step`), and neither B_v nor Y_v is kept.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from manyview.base import PassClusterer, caller_trace, trace_rows
+from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, kmeans, partition
 from manyview.running import progress
@@ -55,9 +56,10 @@ from manyview.stages.rounds import (
     start_from_graph,
 )
 from manyview.stages.sampling import Draw
-from manyview.stages.scaling import SCALINGS, Scaling
+from manyview.stages.scaling import Scaling
 from manyview.stages.setup import Setup, enter
-from manyview.views.parsing import check_choice, check_count, check_dtype, check_number
+from manyview.stages.tracing import caller_trace, trace_rows
+from manyview.views.parsing import check_number
 
 Matrix = np.ndarray[Any, Any]
 
@@ -66,6 +68,7 @@ Matrix = np.ndarray[Any, Any]
 RANK_TOL = 1e-3
 
 
+@dataclass(eq=False, repr=False)
 class S2MVTC(PassClusterer):
     """Scalable multi-view tensor clustering (Long et al., CVPR 2024), in any row order.
 
@@ -156,49 +159,17 @@ class S2MVTC(PassClusterer):
         "Z. Long, Q. Wang, Y. Ren, Y. Liu, C. Zhu: S²MVTC: a Simple yet Efficient "
         "Scalable Multi-View Tensor Clustering. CVPR 2024."
     )
-    missing_views: ClassVar[bool] = True
     kernel: ClassVar[str] = "rbf"
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        n_anchors: int | None = None,
-        anchors: Any = "kmeans",
-        scaling: Any = "auto",
-        n_graph_anchors: int = 4096,
-        n_neighbors: int = 5,
-        lam: float | None = None,
-        beta: float = 0.1,
-        smoothing_weight: float = 0.1,
-        max_iter: int = 1,
-        n_init: int = 20,
-        random_state: Any = None,
-        dtype: Any = None,
-        engine: Any = "local",
-        device: str | None = None,
-        memory_limit: Any = None,
-        checkpoint: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.anchors = anchors
-        self.scaling = scaling
-        self.n_graph_anchors = n_graph_anchors
-        self.n_neighbors = n_neighbors
-        self.lam = lam
-        self.beta = beta
-        self.smoothing_weight = smoothing_weight
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.memory_limit = memory_limit
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+    _: KW_ONLY
+    n_anchors: int | None = None
+    anchors: Any = "kmeans"
+    n_graph_anchors: int = 4096
+    n_neighbors: int = 5
+    lam: float | None = None
+    beta: float = 0.1
+    smoothing_weight: float = 0.1
+    max_iter: int = 1
 
     @classmethod
     def as_published(cls, data_set: str) -> SequenceS2MVTC:
@@ -228,7 +199,7 @@ class S2MVTC(PassClusterer):
                 saved.save("setup", setup)
             else:
                 enter(engine, setup.spectrum, setup.start)
-            rows = trace_rows(engine, trace)
+            rows = None if trace is None else trace_rows(engine, trace)
             with progress.finish_the_round():
                 history = run_rounds(
                     engine,
@@ -257,11 +228,8 @@ class S2MVTC(PassClusterer):
         return self
 
     def _check_settings(self) -> None:
+        self._check_counts("n_graph_anchors", "n_neighbors", "max_iter")
         check_anchors(self.n_anchors, self.anchors)
-        check_choice(self.scaling, "scaling", SCALINGS)
-        check_dtype(self.dtype)
-        for name in ("n_graph_anchors", "n_neighbors", "max_iter", "n_init"):
-            check_count(getattr(self, name), name)
         for name in ("beta", "smoothing_weight"):
             check_number(getattr(self, name), name)
         if self.lam is not None:

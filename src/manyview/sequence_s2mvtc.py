@@ -11,11 +11,13 @@ sorted by class, as the published figures have it.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 from manyview.arrays.ops import to_host
-from manyview.base import PassClusterer, caller_trace, trace_rows
+from manyview.base import ManyviewTags, PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
+from manyview.errors import InputError
 from manyview.kmeans.correlation import correlation_kmeans
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans
 from manyview.running import progress
@@ -40,8 +42,10 @@ from manyview.stages.sequence_setup import (
 )
 from manyview.stages.setup import Setup, enter
 from manyview.stages.start import PRINCIPAL_ROWS
+from manyview.stages.tracing import caller_trace, trace_rows
 
 
+@dataclass(eq=False, repr=False)
 class SequenceS2MVTC(PassClusterer):
     """S²MVTC smoothed along an order of the rows; as published by `as_published`.
 
@@ -75,7 +79,8 @@ class SequenceS2MVTC(PassClusterer):
     beta : float
         Weight of the consensus; 0 leaves it out.
     smoothing_weight : float
-        The weight a of the smoothing in the first round; 0 leaves it out.
+        The weight a of the smoothing in the first round; 0 leaves it, and with it
+        the order, out.
     smoothing_growth : float
         Factor of that weight from round to round (1.1 as published).
     max_iter : int
@@ -94,7 +99,8 @@ class SequenceS2MVTC(PassClusterer):
     ----------
     labels_, embedding_, anchors_, objective_, n_iter_, trace_ : as in `S2MVTC`
     order_report_ : OrderReport
-        How much of the partition the order alone explains.
+        How much of the partition the order alone explains; only where the smoothing
+        has a weight.
 
     Examples
     --------
@@ -114,71 +120,27 @@ class SequenceS2MVTC(PassClusterer):
         "Z. Long, Q. Wang, Y. Ren, Y. Liu, C. Zhu: S²MVTC: a Simple yet Efficient "
         "Scalable Multi-View Tensor Clustering. CVPR 2024."
     )
-    missing_views: ClassVar[bool] = True
-    order_dependent: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        graph: bool = False,
-        n_low: int | None = None,
-        min_duration: float | None = None,
-        periodic: bool = False,
-        n_anchors: int | None = None,
-        anchors: Any = "kmeans",
-        kernel: str = "rbf",
-        scaling: Any = "auto",
-        n_components: int | None = None,
-        start: str | None = None,
-        n_graph_anchors: int | None = None,
-        n_neighbors: int | None = None,
-        lam: float | None = None,
-        beta: float = 1.0,
-        smoothing_weight: float = 1.0,
-        smoothing_growth: float = 1.0,
-        max_iter: int = 7,
-        row_norm: str = "unit",
-        rank_tol: float = 1e-3,
-        assign: str = "kmeans",
-        n_init: int = 20,
-        random_state: Any = None,
-        dtype: Any = None,
-        engine: Any = "local",
-        device: str | None = None,
-        memory_limit: Any = None,
-        checkpoint: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.graph = graph
-        self.n_low = n_low
-        self.min_duration = min_duration
-        self.periodic = periodic
-        self.n_anchors = n_anchors
-        self.anchors = anchors
-        self.kernel = kernel
-        self.scaling = scaling
-        self.n_components = n_components
-        self.start = start
-        self.n_graph_anchors = n_graph_anchors
-        self.n_neighbors = n_neighbors
-        self.lam = lam
-        self.beta = beta
-        self.smoothing_weight = smoothing_weight
-        self.smoothing_growth = smoothing_growth
-        self.max_iter = max_iter
-        self.row_norm = row_norm
-        self.rank_tol = rank_tol
-        self.assign = assign
-        self.n_init = n_init
-        self.random_state = random_state
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.memory_limit = memory_limit
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+    _: KW_ONLY
+    graph: bool = False
+    n_low: int | None = None
+    min_duration: float | None = None
+    periodic: bool = False
+    n_anchors: int | None = None
+    anchors: Any = "kmeans"
+    kernel: str = "rbf"
+    n_components: int | None = None
+    start: str | None = None
+    n_graph_anchors: int | None = None
+    n_neighbors: int | None = None
+    lam: float | None = None
+    beta: float = 1.0
+    smoothing_weight: float = 1.0
+    smoothing_growth: float = 1.0
+    max_iter: int = 7
+    row_norm: str = "unit"
+    rank_tol: float = 1e-3
+    assign: str = "kmeans"
 
     @classmethod
     def as_published(cls, data_set: str) -> Self:
@@ -210,13 +172,13 @@ class SequenceS2MVTC(PassClusterer):
         """
         check_sequence_settings(self)
         views = self._views_to_fit(X)
+        sequence = self._find_order(len(views), order, groups)
         with self._engine_for(views) as engine:
             given = {"order": order, "groups": groups, "trace": trace}
             saved = self._open_checkpoint(**given)
             drawn, scalings, seeds = self._draw(
                 engine, self._sample_size(engine), saved
             )
-            sequence = self._make_sequence(engine.n_samples, order, groups)
             setup = saved.load("setup")
             if setup is None:
                 ready = prepare_features(self, engine, drawn, scalings, seeds)
@@ -246,9 +208,10 @@ class SequenceS2MVTC(PassClusterer):
         check_sequence_settings(self)
         self._views_to_fit(X)
         engine = ready.engine
-        for name in ("F", "F_out", "B_bar", *(f"Y{v}" for v in range(self.n_views_))):
+        of_views = [f"{letter}{v}" for letter in "BY" for v in range(self.n_views_)]
+        for name in ("F", "F_out", "B_bar", *of_views):
             engine.drop(name)
-        sequence = self._make_sequence(engine.n_samples, order, groups)
+        sequence = self._find_order(engine.n_samples, order, groups)
         setup = set_up_sequence(self, ready, reduces=False)
         drawn, seeds = ready.drawn, ready.seeds
         return self._run(engine, drawn, seeds, setup, sequence, None, NO_CHECKPOINT)
@@ -260,15 +223,25 @@ class SequenceS2MVTC(PassClusterer):
         graph_rows = sample_size(setting(self, "n_graph_anchors"), self.n_views_)
         return max(m * per_anchor, PRINCIPAL_ROWS, graph_rows, self.n_clusters_)
 
-    def _make_sequence(self, n_samples: int, order: Any, groups: Any) -> RowSequence:
-        return make_sequence(
-            n_samples,
-            order=order,
-            groups=groups,
-            n_low=setting(self, "n_low"),
-            min_duration=self.min_duration,
-            periodic=self.periodic,
-        )
+    def _find_order(
+        self, n_samples: int, order: Any, groups: Any
+    ) -> RowSequence | None:
+        """The sequence to smooth along; none where the smoothing has no weight."""
+        if self.smoothing_weight:
+            return make_sequence(
+                n_samples,
+                order=order,
+                groups=groups,
+                n_low=setting(self, "n_low"),
+                min_duration=self.min_duration,
+                periodic=self.periodic,
+            )
+        if order is not None or groups is not None:
+            raise InputError(
+                "smoothing_weight=0 does not use order= or groups=. Leave them out, or "
+                "give smoothing_weight a value above 0."
+            )
+        return None
 
     def _run(
         self,
@@ -276,14 +249,15 @@ class SequenceS2MVTC(PassClusterer):
         drawn: Draw,
         seeds: list[int],
         setup: Setup,
-        sequence: RowSequence,
+        sequence: RowSequence | None,
         trace: Any,
         saved: NoCheckpoint,
     ) -> Self:
         """The rounds along the sequence, and the clusters of the last B_bar."""
-        rows = trace_rows(engine, trace)
-        smooths = self.smoothing_weight > 0
-        kept = put_order(engine, sequence, graph=self.graph) if smooths else None
+        rows = None if trace is None else trace_rows(engine, trace)
+        wide = None
+        if sequence is not None:
+            wide = put_order(engine, sequence, graph=self.graph)
         with progress.finish_the_round():
             history = run_rounds(
                 engine,
@@ -292,7 +266,7 @@ class SequenceS2MVTC(PassClusterer):
                 sequence_weights(self, setup),
                 setup.first,
                 max_iter=self.max_iter,
-                sequence=kept,
+                sequence=wide,
                 trace=rows,
                 saved=saved,
             )
@@ -304,10 +278,11 @@ class SequenceS2MVTC(PassClusterer):
             self._store_rounds(engine, drawn, setup, history, found)
             if rows is not None:
                 self.trace_ = caller_trace(history.trace, engine, trace)
-            self.order_report_ = order_report(
-                to_host(self.labels_), sequence, self.n_clusters_
-            )
-            if smooths:
+            self.__dict__.pop("order_report_", None)
+            if sequence is not None:
+                self.order_report_ = order_report(
+                    to_host(self.labels_), sequence, self.n_clusters_
+                )
                 warn_of_order(self.order_report_)
         return self
 
@@ -348,3 +323,8 @@ class SequenceS2MVTC(PassClusterer):
     def _warn_of_new_rows(self) -> None:
         if self.smoothing_weight:
             warn_of_new_rows(self)
+
+    def __sklearn_tags__(self) -> ManyviewTags:
+        tags = super().__sklearn_tags__()
+        tags.multiview.order_dependent = bool(self.smoothing_weight)
+        return tags

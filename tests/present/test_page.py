@@ -4,7 +4,7 @@ import re
 import pytest
 from jinja2 import UndefinedError
 
-from manyview.present.page import _TEMPLATES, fill_template
+from manyview.present.page import fill_template, templates
 
 
 def page(title: str = "t") -> str:
@@ -39,7 +39,7 @@ def test_a_value_that_is_not_given_is_an_error() -> None:
 
 def test_data_cannot_leave_its_element() -> None:
     evil = "</script><!--\u2028\u2029&<script>"
-    element = _TEMPLATES.from_string("<script>{{ data|tojson }}</script>")
+    element = templates().from_string("<script>{{ data|tojson }}</script>")
     text = element.render(data={"name": evil, evil: 1})
     inside = text.removeprefix("<script>").removesuffix("</script>")
     assert not set("<>&\u2028\u2029") & set(inside)

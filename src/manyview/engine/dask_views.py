@@ -8,17 +8,10 @@ from typing import Any
 import numpy as np
 
 from manyview.engine.partition import join_chunks
-from manyview.errors import DependencyError, InputError, InputTypeError
+from manyview.errors import InputError, InputTypeError
 from manyview.views.views import Views
 
-try:
-    import dask.array as da
-except ImportError as missing:
-    raise DependencyError(
-        "Dask arrays and engine='dask' need dask and distributed. Install them: "
-        "pip install 'manyview[dask]'."
-    ) from missing
-
+# Of rows that come in one piece: 256 MB of 1,000 features in float32.
 PARTITION_ROWS = 65536
 
 
@@ -86,6 +79,8 @@ class DaskViews:
         self, function: Callable[[Views], Any], dtype: Any, width: int | None
     ) -> Any:
         """`function` of every chunk of rows, lazily, as one Dask array."""
+        import dask.array as da
+
         same = len({a.chunks[0] for a in self.arrays}) == 1
         unknown = any(np.isnan(a.shape[0]) for a in self.arrays)
         matched = unknown and len({a.numblocks for a in self.arrays}) == 1
@@ -122,6 +117,8 @@ def _columns(item: Any) -> tuple[str, ...] | None:
 
 def _as_array(item: Any, name: str) -> Any:
     """One view as a 2-D Dask array with all columns in one chunk."""
+    import dask.array as da
+
     if hasattr(item, "to_dask_array"):
         array = item.to_dask_array()
     elif isinstance(item, da.Array):

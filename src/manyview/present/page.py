@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-# Templates, styles and scripts lie beside the modules that use them.
-_LOADER = PackageLoader("manyview", ".")
-_TEMPLATES = Environment(
-    loader=_LOADER,
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-# Plain ASCII (the default) leaves no line end that a script could trip over.
-_TEMPLATES.policies["json.dumps_kwargs"] = {
-    "allow_nan": False,
-    "separators": (",", ":"),
-}
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 
-def asset(name: str) -> Markup:
-    """A style or script file of the package, as it stands."""
-    return Markup(_LOADER.get_source(_TEMPLATES, name)[0])
+@cache
+def templates() -> Environment:
+    """All templates; they, styles and scripts lie beside the modules that use them."""
+    # Loaded with the first page: tables are made in fits that write none.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
-
-_TEMPLATES.globals["asset"] = asset
+    loader = PackageLoader("manyview", ".")
+    found = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # Plain ASCII (the default) leaves no line end that a script could trip over.
+    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    # A style or script file of the package, as it stands.
+    found.globals["asset"] = lambda name: Markup(loader.get_source(found, name)[0])
+    return found
 
 
 def fill_template(name: str, **values: Any) -> Markup:
@@ -40,4 +41,6 @@ def fill_template(name: str, **values: Any) -> Markup:
     >>> "<h1>a &lt; b</h1>" in fill_template("present/page.html", title="a < b")
     True
     """
-    return Markup(_TEMPLATES.get_template(name).render(values))
+    from markupsafe import Markup
+
+    return Markup(templates().get_template(name).render(values))

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from markupsafe import Markup
-
 from manyview.files.atomic import write_text
 from manyview.present.page import fill_template
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from rich.table import Table as TerminalTable
 
 BEST, SECOND = "best", "second"

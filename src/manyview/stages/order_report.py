@@ -74,7 +74,8 @@ def warn_of_new_rows(model: object) -> None:
         warnings.warn(
             "New rows have no place in the order the model was fitted along: the "
             "smoothing along the rows is left out for them, and rows of the fit may "
-            "get other labels than in labels_. Use smoothing='graph' for new rows.",
+            "get other labels than in labels_. Use S2MVTC, which knows no order, for "
+            "new rows.",
             OrderWarning,
             stacklevel=4,
         )
