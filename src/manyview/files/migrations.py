@@ -6,6 +6,7 @@ to the next; it knows the names in files only, never a class of this release.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,21 +19,6 @@ VERSION = 2
 Content = dict[str, Any]
 
 # Version 1 named records and hidden values as the code of its release did.
-_RECORDS_1 = {
-    "Centres": "centres",
-    "Choice": "choice",
-    "FeatureMap": "feature map",
-    "Features": "features",
-    "Graph": "graph",
-    "GraphStart": "graph start",
-    "Kernel": "kernel",
-    "OrderReport": "order report",
-    "Piece": "piece",
-    "Round": "round",
-    "Scaling": "scaling",
-    "Spectrum": "spectrum",
-    "Start": "direction start",
-}
 _FIELDS_1 = {("Scaling", "gaps"): "missing", ("Round", "worth"): "view_weights"}
 _LOST_FIELDS_1 = {("Features", "reuse")}
 _ATTRIBUTES_1 = {
@@ -172,12 +158,13 @@ def _rename_records(value: Any) -> Any:
     if kind != "record":
         return {kind: _rename_records(inner)}
     name, fields = inner
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
     renamed = {
         _FIELDS_1.get((name, field), field): _rename_records(part)
         for field, part in fields.items()
         if (name, field) not in _LOST_FIELDS_1
     }
-    return {kind: [_RECORDS_1.get(name, name), renamed]}
+    return {kind: ["direction start" if name == "Start" else words, renamed]}
 
 
 _STEPS: tuple[Callable[[Content], Content], ...] = (_from_1,)

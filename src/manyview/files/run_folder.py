@@ -39,23 +39,9 @@ _LIBRARIES = ("manyview", "numpy", "scipy", "scikit-learn")
 class Run:
     """The outcome of one fit, ready to be written.
 
-    Attributes
-    ----------
-    labels : array (n_samples,)
-        Cluster of every row.
-    method : str
-        Name of the estimator.
-    settings : mapping
-        Its parameters, as given by ``get_params``.
-    data : mapping
-        What was clustered: where it came from, rows, views.
-    timings : mapping of str to float
-        Seconds of every stage.
-    embedding : array (n_samples, n_components), optional
-    row_names : sequence of n_samples names, optional
-        Default the row numbers, from 0.
-    scores : mapping of str to float, optional
-        Scores against known labels.
+    `settings` are the parameters of the estimator named `method`, `data` says what
+    was clustered, `timings` are seconds of every stage, `scores` against known
+    labels. Rows without `row_names` are numbered from 0.
     """
 
     labels: np.ndarray[Any, Any]
@@ -104,17 +90,13 @@ def _require_replaceable(target: Path, force: bool) -> None:
             f"{target} holds an earlier run already. Choose another folder, or "
             "replace the run with --force."
         )
-    known = _files_of(target)
+    known = {META, REPORT, *map(str, read_meta(target).get("files", []))}
     foreign = [p.name for p in target.iterdir() if p.name not in known]
     if foreign:
         raise FileError(
             f"{target} holds files that no run has written ({', '.join(foreign[:5])}); "
             "it is not replaced. Move them away or choose another folder."
         )
-
-
-def _files_of(folder: Path) -> set[str]:
-    return {META, REPORT, *map(str, read_meta(folder).get("files", []))}
 
 
 def read_meta(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -164,15 +146,7 @@ def writing(
 
 
 def write_run(out: str | os.PathLike[str], run: Run, *, force: bool = False) -> Path:
-    """Write a run's folder; its path.
-
-    Parameters
-    ----------
-    out : path
-        The folder; made with its parents, refused when it is not empty.
-    run : Run
-    force : bool
-        Replace an earlier run there.
+    """Write a run's folder, in place of an earlier run with `force`; its path.
 
     Examples
     --------
