@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, mix64, to_host, wide
+from manyview.arrays.ops import Array, to_host, wide
 from manyview.engine.contract import (
     Result,
     Step,
@@ -24,7 +24,7 @@ from manyview.engine.contract import (
     cut,
     rows_alone,
 )
-from manyview.engine.local import hash_block, odd_numbers
+from manyview.engine.local import hash_block, hash_orders, odd_numbers
 from manyview.engine.scratch import parse_memory
 from manyview.errors import DependencyError, DeviceError, InputError
 from manyview.running import progress
@@ -171,9 +171,8 @@ class DeviceEngine:
         loaded = [self._upload(self.views.block(r, self.dtype)) for r in self._slices]
         odd = [odd_numbers(n) for n in self.views.n_features]
         hashes = torch.cat([hash_block(part, odd) for part in _pieces(loaded)])
-        self._order = torch.argsort(mix64(hashes.sum(dim=1)), stable=True)
+        self._order, of_views = hash_orders(hashes)
         if by_content:
-            of_views = torch.argsort(mix64(hashes).sum(dim=0), stable=True)
             self.view_order = tuple(of_views.tolist())
         present = np.concatenate([block.present for block in loaded])
         if not present.all():

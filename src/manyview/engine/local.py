@@ -317,12 +317,7 @@ class FiledState(Mapping[str, Array]):
 def content_order(
     views: Views, dtype: Any, block_rows: int
 ) -> tuple[IntArray | None, IntArray]:
-    """Rows and views in the order of their content; rows on disk as they stand.
-
-    Rows are ordered by a hash of their bits over all views, views by the sum of
-    theirs: neither knows where a row or a view stands. Rows of equal content are
-    interchangeable.
-    """
+    """Rows and views in the order of their content; rows on disk as they stand."""
     if not views.in_memory:
         return None, np.arange(views.n_views)
     odd = [odd_numbers(n) for n in views.n_features]
@@ -333,15 +328,33 @@ def content_order(
 
     with ThreadPoolExecutor(CORES) as pool:
         hashes = np.concatenate(list(pool.map(one, slices)))
-    rows, of_views = hashes.sum(axis=1), mix64(hashes).sum(axis=0)
-    return np.argsort(mix64(rows), kind="stable"), np.argsort(of_views, kind="stable")
+    rows, of_views = hash_orders(hashes)
+    return rows, of_views
+
+
+def hash_orders(hashes: Array) -> tuple[Array, Array]:
+    """Rows and views in the order of their content, from every row's hash in each view.
+
+    A view is known by its rows' hashes beside those of the whole rows, a row by its
+    hashes and the places of their views in that order: neither knows where it stands,
+    and (a, b) is not (b, a). Rows of equal content are interchangeable.
+    """
+    xp = namespace(hashes)
+    whole = mix64(xp.sum(hashes, axis=1))
+    views = xp.argsort(xp.sum(mix64(hashes + whole[:, None]), axis=0), stable=True)
+    places = like(np.arange(1, hashes.shape[1] + 1), hashes)
+    rows = xp.sum(mix64(hashes[:, views] + places), axis=1)
+    return xp.argsort(rows, stable=True), views
 
 
 def hash_block(block: Block, odd: Sequence[IntArray]) -> Array:
-    """A 64-bit hash (n_rows, n_views) of every row in every view it has."""
+    """A 64-bit hash (n_rows, n_views) of every row in every view; 0 where it has none.
+
+    A row of zeros is not such a row.
+    """
     found = []
     for v, x in enumerate(block.views):
-        one, there = mix64(hash_bits(x, odd[v])), block.there(v)
+        one, there = mix64(hash_bits(x, odd[v]) + 1), block.there(v)
         found.append(one if there is None else one * like(there, one))
     return namespace(*found).stack(found, axis=1)
 
