@@ -27,6 +27,19 @@ def test_scale_of_a_view_does_not_matter(three_views):
     )
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_centres_stand_in_the_order_of_the_views(three_views, order):
+    views = [three_views[0][v] for v in order]
+    model = ConcatKMeans(4, random_state=0).fit(views)
+    Z = np.concatenate([z_feature(v) for v in views], axis=1)
+    for j in range(4):
+        mean = Z[model.labels_ == j].mean(axis=0)
+        np.testing.assert_allclose(model.cluster_centers_[j], mean, atol=1e-6)
+    np.testing.assert_array_equal(
+        model.predict([v[:9] for v in views]), model.labels_[:9]
+    )
+
+
 def test_best_view_is_the_separated_one(three_views):
     views, labels = three_views
     noise = np.random.default_rng(0).normal(size=(300, 4))

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
 from manyview.arrays.ops import namespace, to_host
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray, MultiViewClusterer, by_caller
 from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.standardise import feature_moments, z_feature
@@ -111,11 +111,11 @@ class ConcatKMeans(MultiViewClusterer):
         size = min(engine.n_samples, max(assign.KMEANS_SAMPLE, self.n_clusters))
         drawn = draw(engine, size, child_seed(rng))
         saved.check_data(drawn, engine)
-        self._scalings = tuple(
+        scalings = tuple(
             Scaling("standard", shift=m.mean, scale=m.inverse_std)
             for m in drawn.moments
         )
-        engine.run(side_by_side_step, self._scalings, title="Standardising")
+        engine.run(side_by_side_step, scalings, title="Standardising")
         found = assign.kmeans(
             engine,
             self.n_clusters,
@@ -124,7 +124,11 @@ class ConcatKMeans(MultiViewClusterer):
             seed=child_seed(rng),
             saved=saved,
         )
-        self.cluster_centers_: FloatArray = found.centres.points.astype(self._dtype)
+        ends = np.cumsum([m.mean.size for m in drawn.moments])
+        parts = np.split(found.centres.points.astype(self._dtype), ends[:-1], axis=1)
+        # The engine visits the views in an order of its own; the model keeps ours.
+        self._scalings = tuple(by_caller(scalings, engine))
+        self.cluster_centers_: FloatArray = np.hstack(by_caller(parts, engine))
         self.inertia_, self.n_iter_ = found.inertia, found.n_iter
         return self._store_labels(found.labels)
 
@@ -135,7 +139,7 @@ class ConcatKMeans(MultiViewClusterer):
         return found
 
     def _labels_of(self, views: Views) -> IntArray:
-        engine = open_engine(views, self._dtype)
+        engine = open_engine(views, self._dtype, view_order=range(views.n_views))
         engine.run(side_by_side_step, self._scalings, title="Standardising")
         centres = assign.euclidean(self.cluster_centers_.astype(np.float64))
         engine.run(assign.assign_step, centres, title="Labels", views=False)
