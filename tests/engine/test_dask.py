@@ -17,7 +17,7 @@ from manyview import S2MVTC, AnchorSpectral, Views
 from manyview.baselines import ConcatKMeans
 from manyview.cli import main
 from manyview.datasets import convert
-from manyview.engine.contract import Result, open_engine
+from manyview.engine.contract import Result, lowered, open_engine
 from manyview.errors import DeviceError, FileError, InputError, InputTypeError
 from manyview.metrics import ari
 from manyview.running import progress
@@ -171,7 +171,7 @@ WRITERS = {"store": write_store, "zarr": write_zarr, "parquet": write_parquet}
 def test_rows_too_large_for_the_workers_are_read_again(
     client, views, local, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("manyview.engine.dask.HELD_SHARE", 0.0)
+    monkeypatch.setattr("manyview.engine.dask_workers.HELD_SHARE", 0.0)
     model = clone(METHODS["S2MVTC"]).set_params(engine=client)
     labels = model.fit(write_store(views, tmp_path)).labels_
     assert not model._passes.start.features.keep
@@ -183,7 +183,7 @@ def test_a_killed_worker_is_replaced_by_replaying_its_blocks(
 ):
     loads, marker = tmp_path / "loads", tmp_path / "killed"
     data = [noisy_source(x, v, str(loads)) for v, x in enumerate(views)]
-    client.register_plugin(assassin(str(marker), "round_step", 2), name="assassin")
+    client.register_plugin(assassin(str(marker), "Round 2", 2), name="assassin")
     try:
         model = clone(METHODS["S2MVTC"]).set_params(engine=client).fit(data)
         labels = model.labels_.compute()
@@ -294,38 +294,87 @@ def test_bytes_per_round_are_bounded(client):
     assert bound > 4 * per_block * 8
 
 
-def test_small_values_arrive_whole_and_sums_are_float64(client, views):
-    engine = open_engine(Views(views), np.float32, engine=client, block_rows=64)
+@pytest.fixture
+def opened(client, views):
+    """An engine of small blocks on the workers."""
+    with lowered(block_rows=64):
+        return open_engine(Views(views), np.float32, engine=client)
 
+
+@pytest.mark.unchecked
+def test_small_values_arrive_whole_and_sums_are_float64(opened, views):
     def step(block, state, small):
         part = block.views[0].sum(axis=0)
         return Result(stats={"sum": part}, note=(block.start, small))
 
-    total, notes = engine.run(step, {"a": 1})
+    total, notes = opened.run(step, {"a": 1}, title="Sums")
     assert total["sum"].dtype == np.float64
     np.testing.assert_allclose(total["sum"], views[0].sum(axis=0), rtol=1e-4)
     assert [start for start, _ in notes] == sorted(start for start, _ in notes)
     assert all(small == {"a": 1} for _, small in notes)
 
 
-def test_state_is_put_read_taken_and_dropped(client, views):
-    engine = open_engine(Views(views), np.float64, engine=client, block_rows=64)
+@pytest.mark.unchecked
+def test_state_is_put_read_taken_and_dropped(opened, views):
+    engine = opened
     engine.put("x", np.arange(900.0))
-    engine.run(lambda b, s, small: Result(state={"x": s["x"] + 1}))
+    engine.run(lambda b, s, small: Result(state={"x": s["x"] + 1}), title="Add")
     np.testing.assert_array_equal(engine.read("x"), np.arange(900.0) + 1)
     engine.drop("x")
-    _, notes = engine.run(lambda b, s, small: Result(note=sorted(s)))
+    _, notes = engine.run(lambda b, s, small: Result(note=sorted(s)), title="Names")
     assert all(note == [] for note in notes)
     rows = np.array([899, 0, 450, 3])
     block = engine.take(rows)
-    np.testing.assert_array_equal(block.views[1], views[1][rows])
+    np.testing.assert_array_equal(block.views[1], views[1][rows].astype(np.float32))
 
 
-def test_superseded_state_is_freed(client, views):
-    engine = open_engine(Views(views), np.float64, engine=client)
-    for _ in range(3):
-        engine.run(lambda b, s, small: Result(state={"x": np.zeros(len(b))}))
-    assert len(engine._kept) == 1
+@pytest.mark.unchecked
+@pytest.mark.parametrize("odd", [100, 700])
+def test_blocks_that_make_different_fields_are_an_error(opened, odd):
+    """Within a partition, and between partitions of two workers."""
+
+    def step(block, state, small):
+        here = block.start <= small < block.start + len(block)
+        return Result(state={"odd" if here else "x": np.zeros(len(block))})
+
+    with pytest.raises(AssertionError, match="different fields"):
+        opened.run(step, odd, title="Odd")
+
+    def by_half(block, state, small):
+        return Result(state={"late" if block.start >= 450 else "x": np.ones(1)})
+
+    with pytest.raises(AssertionError, match="different fields"):
+        opened.run(by_half, title="Halves")
+
+
+@pytest.mark.parametrize("holds", [lambda c: c, lambda c: "dask"])
+@pytest.mark.parametrize(
+    ("name", "value"), [("device", "cpu"), ("device", "cuda"), ("memory_limit", "2GB")]
+)
+def test_what_workers_do_not_take_is_refused_before_any_work(
+    client, views, name, value, holds
+):
+    titles = []
+    model = S2MVTC(4, engine=holds(client), **{name: value})
+    with (
+        progress.listen(lambda title, done, total: titles.append(title)),
+        pytest.raises(InputError, match=f"does not take {name}='{value}'"),
+    ):
+        model.fit(known(views))
+    assert titles == []
+
+
+@pytest.mark.unchecked
+def test_superseded_state_is_freed(opened):
+    engine = opened
+    for name in "xxyy":
+        old = {"y": "x"} if name == "y" and "x" in engine._owners else {}
+        engine.run(
+            lambda b, s, small: Result({small[0]: np.zeros(len(b))}, replaces=small[1]),
+            (name, old),
+            title="Zeros",
+        )
+    assert len(engine._kept) == 1 and list(engine._owners) == ["y"]
 
 
 @pytest.mark.parametrize("holds", [lambda c: c, lambda c: "dask"])
@@ -352,7 +401,8 @@ def test_client_that_dies_resumes_from_its_checkpoint(client, views, local, tmp_
     script = f"""
         import os, signal
         from distributed import Client
-        from manyview import S2MVTC, progress
+        from manyview import S2MVTC
+        from manyview.running import progress
 
         def stop(title, done, total):
             if title == "Round 3":
@@ -462,4 +512,5 @@ def test_only_the_engine_imports_dask():
             for line in path.read_text(encoding="utf-8").splitlines()
         )
     ]
-    assert sorted(importing) == ["engine/dask.py", "engine/dask_views.py"]
+    own = ["engine/dask.py", "engine/dask_views.py", "engine/dask_workers.py"]
+    assert sorted(importing) == own

@@ -124,6 +124,6 @@ def connected(scheduler: str | None) -> AbstractContextManager[object]:
     """Be a client of the scheduler, if there is one."""
     if scheduler is None:
         return nullcontext()
-    from manyview.engine.dask import connect
+    from manyview.engine.dask_workers import connect
 
     return connect(scheduler)

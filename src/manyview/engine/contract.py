@@ -217,6 +217,13 @@ def fold(totals: Totals, result: Result) -> None:
             totals[name] = host.astype(wide, copy=True)
 
 
+def require_same_fields(made: Iterable[Iterable[str]]) -> None:
+    """Blocks of one pass make the same fields, or some rows would lack one."""
+    found = {frozenset(names) for names in made}
+    if len(found) > 1:
+        raise AssertionError(f"Blocks of one pass made different fields: {found}.")
+
+
 def worth_keeping(bytes_per_row: float, remake_flops: float, uses: int) -> bool:
     """Is it cheaper to keep features for `uses` passes than to make them in each?
 
@@ -265,7 +272,8 @@ def _open_dask(
     views: Any, dtype: Any, engine: Any, device: str | None, memory_limit: Any
 ) -> Engine:
     """Passes on the workers of a cluster; what cannot be had there is refused."""
-    from manyview.engine.dask import DaskEngine, find_client
+    from manyview.engine.dask import DaskEngine
+    from manyview.engine.dask_workers import find_client
 
     client = find_client(engine)
     for name, value in (("device", device), ("memory_limit", memory_limit)):

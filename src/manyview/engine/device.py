@@ -15,13 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, to_host, wide
+from manyview.arrays.ops import Array, like, namespace, to_host, wide
 from manyview.engine.contract import (
     Result,
     Step,
     Totals,
     check_block_rows,
     cut,
+    require_same_fields,
     rows_alone,
 )
 from manyview.engine.local import hash_block, hash_orders, odd_numbers
@@ -30,12 +31,13 @@ from manyview.errors import DependencyError, DeviceError, InputError
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
-# Rows per block: a GPU is busy from a few thousand on, and a million already fill it.
+# Rows per block: a GPU is busy from a few thousand on, and a million already fill it;
+# the host's cache is smaller.
 MOST_BLOCK_ROWS = 1_048_576
 LEAST_BLOCK_ROWS = 4096
 HOST_BLOCK_ROWS = 8192
-# Of the free memory: for a block's temporaries, for resident rows, for the state
-# beside them.
+# Of the free memory, which they share in turn: a block's temporaries, resident rows,
+# and the state beside them.
 WORK_SHARE = 0.2
 DATA_SHARE = 0.4
 STATE_SHARE = 0.85
@@ -232,7 +234,7 @@ class DeviceEngine:
         totals: Totals = {}
         notes: list[Any] = []
         small = self._on_device(small)
-        blocks = self._view_blocks() if views else self._plain_blocks()
+        blocks = self._blocks_of_pass(views)
         fresh: list[dict[str, Array]] = []
         with progress.task(title, len(self._slices)) as advance, self._told(title):
             for state, block in zip(self._state, blocks, strict=True):
@@ -243,6 +245,7 @@ class DeviceEngine:
                 _fold(totals, result)
                 notes.append(result.note)
                 advance()
+        require_same_fields(fresh)
         for state, made in zip(self._state, fresh, strict=True):
             state.update(made)
         return totals, notes
@@ -286,11 +289,9 @@ class DeviceEngine:
             tensor = tensor.to(torch.float32)
         return tensor.to(self.device)
 
-    def _plain_blocks(self) -> Iterator[Block]:
-        for rows in self._slices:
-            yield rows_alone(rows, self.views.n_views)
-
-    def _view_blocks(self) -> Iterator[Block]:
+    def _blocks_of_pass(self, views: bool) -> Iterator[Block]:
+        if not views:
+            return (rows_alone(rows, self.views.n_views) for rows in self._slices)
         return iter(self._blocks) if self._resident else self._stream()
 
     def _upload(self, block: Block) -> Block:
@@ -313,7 +314,7 @@ class DeviceEngine:
     def _copy_ahead(self, block: Block, side: Any) -> tuple[Block, Any]:
         import torch
 
-        views = []
+        views: list[Any] = []
         with torch.cuda.stream(side):
             for x in block.views:
                 host = torch.as_tensor(np.require(_dense(x), requirements=("C", "W")))
@@ -327,27 +328,19 @@ class DeviceEngine:
 
     def put(self, name: str, values: Array) -> None:
         """Split an array in the caller's row order over the blocks."""
-        numbers = is_torch_array(values) or values.dtype.kind == "f"
-        if numbers and self._order is not None:
-            values = self._send(values)[self._order]
-        elif self._order is not None:
-            values = values[to_host(self._order)]
+        if is_torch_array(values) or values.dtype.kind == "f":
+            values = self._send(values)
+        if self._order is not None:
+            values = values[like(self._order, values)]
         for rows, state in zip(self._slices, self._state, strict=True):
-            state[name] = self._send(values[rows]) if numbers else values[rows]
+            state[name] = values[rows]
 
     def read(self, name: str) -> Array:
         """A state field in the caller's row order: as tensors if these came in."""
-        import torch
-
         parts = [state[name] for state in self._state]
-        if not is_torch_array(parts[0]):
-            found = np.concatenate(parts)
-            if self._order is not None:
-                found[to_host(self._order)] = found.copy()
-            return found
-        whole = torch.cat(parts) if len(parts) > 1 else parts[0]
+        whole = namespace(parts[0]).concat(parts)
         if self._order is not None:
-            whole = torch.empty_like(whole).index_copy_(0, self._order, whole)
+            whole = whole[like(self._order.argsort(), whole)]
         return to_host(whole) if self._as_numpy else whole
 
     def caller_rows(self, rows: Any) -> Any:

@@ -29,11 +29,19 @@ from manyview.engine.contract import (
     check_block_rows,
     cut,
     fold,
+    require_same_fields,
     rows_alone,
     worth_keeping,
 )
 from manyview.engine.resources import n_cores, physical_memory
-from manyview.engine.scratch import Budget, Scratch, parse_memory, unmapped, work_bytes
+from manyview.engine.scratch import (
+    Budget,
+    Scratch,
+    parse_memory,
+    rows_within,
+    unmapped,
+    work_bytes,
+)
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
@@ -72,8 +80,10 @@ class LocalEngine:
         view_order: Sequence[int] | None = None,
     ) -> None:
         limit = None if memory_limit is None else parse_memory(memory_limit)
-        rows = check_block_rows(block_rows)
+        rows = min(check_block_rows(block_rows), len(views))
         self.dtype = np.dtype(dtype)
+        if limit is not None and block_rows is None:
+            rows = rows_within(limit, rows, views.n_features, self.dtype)
         self._order, found = content_order(views, self.dtype, rows)
         self.view_order = tuple(found if view_order is None else view_order)
         ordered = views.in_order(self.view_order)
@@ -81,7 +91,7 @@ class LocalEngine:
         self._slices = cut(len(views), rows)
         budget = None
         if limit is not None:
-            work = work_bytes(min(rows, len(views)), views.n_features, self.dtype)
+            work = work_bytes(rows, views.n_features, self.dtype)
             budget = Budget(limit, len(views), work)
         self._budget = budget
         self._state = RowState(self._slices, budget)
@@ -108,6 +118,8 @@ class LocalEngine:
             self._state.abandon_pass()
             raise
         self._state.end_pass()
+        if self._budget is not None:
+            self._budget.give_back()
         return totals, notes
 
     def _results(self, step: Step, small: Any, views: bool) -> Iterator[Result]:
@@ -256,10 +268,7 @@ class RowState:
 
     def end_pass(self) -> None:
         """Show what the pass has made; forget what it has replaced."""
-        if len(self._made) > 1:
-            raise AssertionError(
-                f"Blocks of one pass made different fields: {self._made}."
-            )
+        require_same_fields(self._made)
         for number, fresh in self._fresh.items():
             self._kept[number].update(fresh)
         for name in self._replaced.union(*self._made):

@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from manyview.arrays.ops import Array, to_host
-from manyview.engine.contract import Result, Step, Totals, cut, fold, rows_alone
+from manyview.engine.contract import (
+    Result,
+    Step,
+    Totals,
+    cut,
+    fold,
+    require_same_fields,
+    rows_alone,
+)
 from manyview.views.views import Block, Views
 
 States = list[dict[str, Array]]
@@ -151,6 +159,7 @@ def run_partition(
         replaced = sorted(result.replaces.values())
         notes.append(result.note)
         fold(totals, result)
+    require_same_fields(states)
     return Outcome(states, totals, notes, replaced)
 
 
@@ -177,6 +186,7 @@ def merge(parts: Sequence[Summary]) -> Summary:
     totals: Totals = {}
     for part in parts:
         fold(totals, Result(stats=part.totals))
+    require_same_fields(part.fields for part in parts)
     notes = [note for part in parts for note in part.notes]
     return Summary(totals, notes, parts[0].fields, parts[0].replaced)
 

@@ -1,0 +1,208 @@
+"""The workers of a Dask cluster: which rows live where, and how tasks get there.
+
+Small values are tasks with their content inside, so that Dask can make again what a
+lost worker had.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from manyview.engine import partition as worker
+from manyview.errors import DependencyError, DeviceError, InputTypeError, ManyviewError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+# How long to wait for a scheduler's answer: a wrong address is told at once.
+PATIENCE = "10s"
+# Of the workers' memory, for rows and again for features: the rest is for work.
+HELD_SHARE = 0.3
+
+
+def find_client(engine: Any) -> Client:
+    """The client that was given, or the current one."""
+    try:
+        from distributed import Client, get_client
+    except ImportError as missing:
+        raise DependencyError(
+            "engine='dask' and Dask arrays need dask and distributed. Install them: "
+            "pip install 'manyview[dask]'."
+        ) from missing
+    if isinstance(engine, Client):
+        return engine
+    if not (isinstance(engine, str) and engine == "dask"):
+        raise InputTypeError(
+            f"engine={engine!r} is no engine. Give 'local', 'dask' or a "
+            "distributed.Client."
+        )
+    try:
+        return get_client()
+    except ValueError as error:
+        raise DeviceError(
+            "engine='dask' found no Dask client. Start one first, for instance "
+            "distributed.Client('tcp://HOST:8786'), or pass it as engine=client."
+        ) from error
+
+
+@contextmanager
+def connect(address: str) -> Iterator[Client]:
+    """A client of the scheduler at an address, for the time being."""
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise DeviceError(
+            f"No Dask scheduler answers at {address}: {error}. Check the address, or "
+            "start one with 'dask scheduler'."
+        ) from error
+    with client:
+        yield client
+
+
+class Workers:
+    """The workers of a client, each the home of neighbouring partitions.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    sizes : sequence of int
+        Rows of every partition.
+    """
+
+    def __init__(self, client: Client, sizes: Sequence[int]) -> None:
+        self.client, self._n_rows = client, sum(sizes)
+        self._token, self._number = uuid.uuid4().hex[:12], 0
+        threads = client.nthreads()
+        self.groups = _contiguous_groups(sizes, max(sum(threads.values()), 1))
+        self._group_of = [g for g, group in enumerate(self.groups) for _ in group]
+        seats = [w for w in sorted(threads) for _ in range(threads[w])]
+        share = len(seats) / len(self.groups)
+        self.homes: list[str] = [
+            seats[int(g * share)] if seats else "" for g in range(len(self.groups))
+        ]
+        self._sent: dict[int, tuple[Any, Future, dict[str, Future]]] = {}
+        self.find_homes()
+
+    def find_homes(self) -> None:
+        """A worker for every group; one that is gone is replaced by the least busy."""
+        alive = sorted(self.client.nthreads())
+        if not alive:
+            raise DeviceError(
+                "The Dask cluster has no workers. Start some, or wait for them: "
+                "client.wait_for_workers(1)."
+            )
+        load = {w: self.homes.count(w) for w in alive}
+        for g, home in enumerate(self.homes):
+            if home not in load:
+                self.homes[g] = min(alive, key=load.__getitem__)
+                load[self.homes[g]] += 1
+
+    def home(self, i: int) -> str:
+        """Where a partition lives."""
+        return self.homes[self._group_of[i]]
+
+    def begin(self) -> int:
+        """Number of the next piece of work: keys made from here on carry it."""
+        self._number += 1
+        return self._number
+
+    def key(self, what: str, i: int) -> str:
+        """The key of a task of the present piece of work."""
+        return f"{what}-{self._token}-{self._number}-{i}"
+
+    def submit(self, graph: dict[str, Any], keys: list[Any], home: str) -> list[Future]:
+        """Send tasks to their home; another worker takes them if that one is gone."""
+        import dask
+
+        # Small values travel inside tasks on purpose: a lost one can be made again.
+        with dask.config.set(
+            {"distributed.admin.large-graph-warning-threshold": "1GB"}
+        ):
+            found = self.client.get(
+                graph, keys, workers=[home], allow_other_workers=True, sync=False
+            )
+        return list(found)
+
+    def submit_one(self, what: str, i: int, task: Any, home: str) -> Future:
+        """One task at its home."""
+        key = self.key(what, i)
+        return self.submit({key: task}, [key], home)[0]
+
+    def send(self, small: Any) -> tuple[Future, worker.Sealed, list[Any]]:
+        """A small value as a task; the named tuples inside it are left to travel once.
+
+        Returns the rest, the names of those parts, and the parts.
+        """
+        inner = [f for f in getattr(small, "_fields", ()) if _is_record(small, f)]
+        parts = [getattr(small, f) for f in inner]
+        rest = small._replace(**dict.fromkeys(inner)) if inner else small
+        return self._send_value(rest, "small"), worker.Sealed(inner), parts
+
+    def send_once(self, part: Any, home: str) -> Future:
+        """A part at its home, under a key of its own: Dask drops second copies."""
+        # The part itself is kept as well: an id is only unique while it lives.
+        if id(part) not in self._sent:
+            sent = self._send_value(part, f"part{len(self._sent)}")
+            self._sent[id(part)] = (part, sent, {})
+        _, sent, copies = self._sent[id(part)]
+        if home not in copies:
+            copies[home] = self.submit_one(
+                f"copy{len(copies)}", len(self._sent), (worker.copy_of, sent), home
+            )
+        return copies[home]
+
+    def _send_value(self, value: Any, what: str) -> Future:
+        task = (worker.unpack, worker.Sealed(value))
+        return self.submit_one(what, 0, task, self.homes[0])
+
+    def have_room(self, bytes_per_row: float) -> bool:
+        """May this much per row stay in the workers' memory?"""
+        info = self.client.scheduler_info(n_workers=-1)["workers"]
+        room = [w["memory_limit"] for w in info.values()]
+        unlimited = not all(room)
+        return unlimited or bytes_per_row * self._n_rows <= HELD_SHARE * sum(room)
+
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """Errors of the cluster in our words; those of a step pass as they are."""
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        lost = (CommClosedError, FutureCancelledError, TimeoutError)
+        try:
+            yield
+        except KilledWorker as error:
+            raise DeviceError(
+                f"Dask gave up on a task after several workers died with it: {error}. "
+                "Workers that run out of memory need smaller chunks or more room."
+            ) from error
+        except ManyviewError:
+            raise
+        except (Exception, FutureCancelledError) as error:
+            if self.client.status == "running" and not isinstance(error, lost):
+                raise
+            raise DeviceError(
+                f"The connection to the Dask scheduler was lost: {error!r}. Start the "
+                "cluster again; with checkpoint= the fit resumes at its last round."
+            ) from error
+
+
+def _is_record(small: Any, field: str) -> bool:
+    return hasattr(getattr(small, field), "_fields")
+
+
+def _contiguous_groups(sizes: Sequence[int], n_groups: int) -> list[range]:
+    """Neighbouring partitions, cut into groups of about as many rows each."""
+    middle = np.cumsum(sizes) - np.asarray(sizes) / 2
+    group = np.minimum((middle / sum(sizes) * n_groups).astype(int), n_groups - 1)
+    edges = np.flatnonzero(np.diff(group, prepend=-1, append=n_groups))
+    return [range(int(a), int(b)) for a, b in pairwise(edges)]
