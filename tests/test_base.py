@@ -8,6 +8,14 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from manyview.base import MultiViewClusterer
+from manyview.baselines.parts.dense import dense_views
+from manyview.errors import (
+    DegenerateWarning,
+    InputError,
+    InputTypeError,
+    ManyviewError,
+    NotFittedError,
+)
 from manyview.views.parsing import (
     check_choice,
     check_count,
@@ -16,14 +24,6 @@ from manyview.views.parsing import (
     check_rows,
     child_seed,
     generator,
-)
-from manyview.baselines.parts.dense import dense_views
-from manyview.errors import (
-    DegenerateWarning,
-    InputError,
-    InputTypeError,
-    ManyviewError,
-    NotFittedError,
 )
 from manyview.views.views import Views
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from manyview import S2MVTC, AnchorSpectral, Views
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
 from manyview.errors import InputError
@@ -41,7 +41,7 @@ def test_a_noise_view_has_the_least_influence(kind, seed):
 
 def test_influence_without_a_graph():
     data = make_views(250, (6, 8, 7), 3, view_quality=[1, 0, 1], random_state=0)
-    model = S2MVTC(3, random_state=0, smoothing=None).fit(data)
+    model = SequenceS2MVTC(3, random_state=0, smoothing_weight=0.0).fit(data)
     assert model.view_influence_.argmin() == 1
     assert model.cluster_influence_.shape == (3, 3)
 

@@ -10,13 +10,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from examples import the_method_on_one_page as page
 from manyview import S2MVTC
+from manyview.arrays.ops import z_score
 from manyview.datasets import load_digits_views, make_views
 from manyview.engine.contract import open_engine
-from manyview.arrays.ops import z_score
 from manyview.stages import anchor_graph
 from manyview.stages.anchors import features, make_kernels
-from manyview.stages.ridge import factor_gram, solve
-from manyview.stages.ridge import SHARES, Target, choose_weight
+from manyview.stages.ridge import SHARES, Target, choose_weight, factor_gram, solve
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.stages.scaling import Scaling, apply_scaling
 from manyview.views.views import Views

@@ -10,17 +10,21 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
-from manyview import S2MVTC, AnchorSpectral, Views
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
 from manyview.datasets import load, make_views
 from manyview.errors import InputError, OrderWarning
 from manyview.methods import all_methods
 from manyview.metrics import clustering_scores
 from manyview.selection import neighbour_score
 
-PREDICTING = [m for m in all_methods() if m.tags.predicts]
+# Along an order new rows are placed without it, which has tests of its own below.
+PREDICTING = [
+    m for m in all_methods() if m.tags.predicts and not m.tags.order_dependent
+]
 EMBEDDING = [
     S2MVTC(3, random_state=0),
-    S2MVTC(3, random_state=0, smoothing=None, kernel="linear"),
+    SequenceS2MVTC(3, random_state=0, smoothing_weight=0.0, kernel="linear"),
+    SequenceS2MVTC(3, random_state=0, smoothing_weight=0.0, graph=True),
     AnchorSpectral(3, random_state=0),
 ]
 
@@ -60,16 +64,17 @@ def test_order_of_new_rows_does_not_matter(data):
     assert np.array_equal(model.predict(new[back]), model.predict(new)[back])
 
 
-@pytest.mark.parametrize("smoothing", ["sequence", "graph+sequence"])
-def test_a_sequence_is_left_out_of_predict_and_said_so_once(data, smoothing):
+@pytest.mark.parametrize("graph", [False, True])
+def test_a_sequence_is_left_out_of_predict_and_said_so_once(data, graph):
     ordered = data[np.argsort(data.labels, kind="stable")]
+    model = SequenceS2MVTC(3, random_state=0, graph=graph, n_low=6)
     with pytest.warns(OrderWarning):
-        model = S2MVTC(3, random_state=0, smoothing=smoothing, n_low=6).fit(ordered)
-    with pytest.warns(OrderWarning, match="left out") as seen:
+        model.fit(ordered)
+    with pytest.warns(OrderWarning, match=r"left out.*Use S2MVTC") as told:
         first = model.predict(ordered[::2])
         second = model.predict(ordered[::2])
     assert np.array_equal(first, second)
-    assert sum("left out" in str(w.message) for w in seen) == 1
+    assert sum("left out" in str(w.message) for w in told) == 1
 
 
 def test_missing_views_of_new_rows(data):
@@ -119,15 +124,31 @@ def test_pipeline_and_grid_search(data):
     assert search.predict(data[:5]).shape == (5,)
 
 
+WRAP = r"takes the views of a plain list for rows: wrap them in manyview\.Views"
+
+
 def test_a_bare_list_in_a_cross_validation_gets_a_sentence(data):
     bare = list(data.arrays)
-    search = GridSearchCV(AnchorSpectral(3), {}, scoring=neighbour_score, cv=2)
-    with pytest.raises(ValueError, match="splits it as if every view were a row"):
-        search.fit(bare)
-    with pytest.raises(ValueError, match="Wrap the list"):
-        cross_val_score(AnchorSpectral(3), bare, scoring=neighbour_score, cv=3)
+    options = {"scoring": neighbour_score, "cv": 3, "error_score": "raise"}
+    with pytest.raises(InputError, match=WRAP):
+        GridSearchCV(AnchorSpectral(3), {}, **options).fit(bare)
+    with pytest.raises(InputError, match=WRAP):
+        cross_val_score(AnchorSpectral(3), bare, **options)
+    del options["error_score"]
+    with pytest.warns(UserWarning, match=WRAP):
+        assert np.isnan(cross_val_score(AnchorSpectral(3), bare, **options)).all()
     scores = cross_val_score(AnchorSpectral(3), data, scoring=neighbour_score, cv=2)
     assert scores.shape == (2,) and np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("work", ["predict", "transform"])
+def test_a_model_of_some_views_of_a_list_names_the_remedy(data, work):
+    model = AnchorSpectral(3, random_state=0).fit(list(data.arrays[:2]))
+    with pytest.raises(InputError, match=WRAP):
+        getattr(model, work)(list(data.arrays[2:]))
+    with pytest.raises(InputError, match="same views in the same order") as told:
+        getattr(model, work)(Views(data.arrays[2:]))
+    assert "manyview.Views" not in str(told.value)
 
 
 def test_other_views_than_in_the_fit_get_a_sentence(data):

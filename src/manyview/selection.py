@@ -340,7 +340,7 @@ def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
     """
     views = Views.of(X)
     drawn = draw(open_engine(views, views.dtype), min(len(views), SCORED_ROWS), 0)
-    labels = np.asarray(estimator.predict(views))
+    labels = np.asarray(estimator.predict(X))
     n_clusters = int(labels.max()) + 1
     scalings = choose_scalings(drawn, "auto", n_clusters)
     some = first_rows(drawn.block)
