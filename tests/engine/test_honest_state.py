@@ -265,6 +265,19 @@ def test_blocks_that_make_different_fields_are_an_error(kind, threads, monkeypat
         engine.run(any_step, ("ragged", "a", "b", 1), title="Ragged")
 
 
+def odd_one_out(block, state, small):
+    here = small <= block.start < small + 7
+    return Result({"odd" if here else "a": block.views[0]})
+
+
+@pytest.mark.parametrize(("block_rows", "odd"), [(5, 5), (50, 0)])
+def test_partitions_differ_inside_or_among_themselves(block_rows, odd):
+    """Seven rows each: as a block of five and one of two, or as one block."""
+    engine = make_engine("partitions", 40, block_rows)
+    with pytest.raises(AssertionError, match="different fields"):
+        engine.run(odd_one_out, odd, title="Odd")
+
+
 def test_a_failed_pass_leaves_no_field_half_rewritten(monkeypatch):
     monkeypatch.setattr("manyview.engine.local.CORES", 1)
     engine = make_engine("spilled", 40, 5)
