@@ -9,6 +9,7 @@ would count as memory of this process.
 from __future__ import annotations
 
 import copy
+import ctypes
 import errno
 import os
 import shutil
@@ -28,6 +29,9 @@ from manyview.views.views import Views
 DRIVER = 400 * 10**6
 # Bytes a second from a scratch file, of an ordinary solid-state disk.
 READ_RATE = 8e8
+# Of a limit, for blocks in progress; rows of a block below which passes get slow.
+WORK_SHARE = 0.12
+LEAST_ROWS = 256
 # The interpreter with its libraries, and the driver's matrices of a small fit.
 LEAST_LIMIT = 500 * 10**6
 
@@ -159,6 +163,17 @@ def work_bytes(n_rows: int, n_features: Sequence[int], dtype: np.dtype[Any]) -> 
     return n_rows * per_row * (n_cores() + 1)
 
 
+def rows_within(
+    limit: int, n_rows: int, n_features: Sequence[int], dtype: np.dtype[Any]
+) -> int:
+    """Rows per block, fewer where the blocks in progress would fill the limit."""
+    while n_rows > LEAST_ROWS and (
+        work_bytes(n_rows, n_features, dtype) > WORK_SHARE * limit
+    ):
+        n_rows //= 2
+    return n_rows
+
+
 class Budget:
     """How much of the rows' state may stay in memory.
 
@@ -175,6 +190,12 @@ class Budget:
         self.limit, self.n_samples = limit, n_samples
         self.fixed = resident_bytes() + DRIVER + work
         self.used = 0
+
+    def give_back(self) -> None:
+        """Return freed memory to the system: what C's allocator keeps counts as held."""
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
     def takes(self, n_bytes: int) -> bool:
         """Take this much of the room, if it is there."""
