@@ -37,8 +37,16 @@ from manyview.engine.contract import NO_CHECKPOINT, Engine
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, kmeans, partition
 from manyview.running import progress
 from manyview.sequence_s2mvtc import SequenceS2MVTC
-from manyview.stages.anchor_graph import fit_graph, frequency_weights, sample_size
+from manyview.stages.anchor_graph import (
+    Graph,
+    build_graph,
+    fit_spectrum,
+    frequency_weights,
+    put_basis,
+    sample_size,
+)
 from manyview.stages.anchors import (
+    Features,
     anchor_count,
     check_anchors,
     choose_anchors,
@@ -195,7 +203,9 @@ class S2MVTC(PassClusterer):
             drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
             setup = saved.load("setup")
             if setup is None:
-                setup = self._set_up(engine, drawn, scalings, m, seeds)
+                features, graph = self._choose(engine, drawn, scalings, m, seeds)
+                drawn = drawn.without_most_rows()
+                setup = self._set_up(engine, drawn, features, graph, seeds)
                 saved.save("setup", setup)
             else:
                 enter(engine, setup.spectrum, setup.start)
@@ -241,20 +251,20 @@ class S2MVTC(PassClusterer):
         graph_rows = sample_size(self.n_graph_anchors, self.n_views_)
         return max(n_anchors * per_anchor, graph_rows, self.n_clusters_)
 
-    def _set_up(
+    def _choose(
         self,
         engine: Engine,
         drawn: Draw,
         scalings: tuple[Scaling, ...],
         n_anchors: int,
         seeds: list[int],
-    ) -> Setup:
-        """Features against anchors, the graph, and the start of the rounds from it."""
+    ) -> tuple[Features, Graph]:
+        """Anchors of the features and of the graph, from the drawn rows."""
         given = self.anchors
         if not isinstance(given, str) and len(given) == self.n_views_:
             given = [given[v] for v in engine.view_order]
         anchors = choose_anchors(drawn, scalings, given, n_anchors, seeds[0])
-        plain = plain_features(
+        features = plain_features(
             engine,
             drawn,
             scalings,
@@ -263,28 +273,40 @@ class S2MVTC(PassClusterer):
             lam=self.lam,
             n_rounds=self.max_iter,
         )
-        features, ridges = fit_features(
-            plain, sum_grams(engine, plain), self.lam, RANK_TOL
-        )
-        spectrum = fit_graph(
-            engine,
+        graph = build_graph(
             drawn,
             scalings,
+            n_samples=engine.n_samples,
             n_clusters=self.n_clusters_,
             n_anchors=self.n_graph_anchors,
             n_neighbors=self.n_neighbors,
             seed=seeds[1],
         )
+        return features, graph
+
+    def _set_up(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        plain: Features,
+        graph: Graph,
+        seeds: list[int],
+    ) -> Setup:
+        """Ridges, the graph's vectors, and the start of the rounds from these."""
+        grams = sum_grams(engine, plain)
+        features, ridges = fit_features(plain, grams, self.lam, RANK_TOL)
+        spectrum = put_basis(engine, fit_spectrum(engine, graph, self.n_clusters_))
         scale = frequency_weights(spectrum.values, self.n_clusters_)
         start = GraphStart(features, scale, centre=False)
         first, targets = start_from_graph(engine, start, ridges)
-        explained = np.ones(len(anchors))
+        explained = np.ones(self.n_views_)
         if self.lam is None:
             ridges, explained = choose_weights(ridges, targets)
         # The graph's own partition of the drawn rows, which the rounds refine.
         found = partition(
             engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seeds[2]
         )
+        anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained)
 
     def _weights(self, setup: Setup) -> Weights:

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import like, to_host
-from manyview.kmeans.lloyd import lloyd, sparse_lloyd
+from manyview.kmeans.lloyd import lloyd, host_lloyd
 
 
 @pytest.fixture
@@ -46,5 +46,5 @@ def test_sparse_steps_are_those_of_dense_rows():
     rng = np.random.default_rng(0)
     rows = np.maximum(rng.normal(size=(300, 12)), 0.0)
     start = rows[:40]
-    found = sparse_lloyd(sp.csr_array(rows), start, 4)
+    found = host_lloyd(sp.csr_array(rows), start, 4)
     np.testing.assert_allclose(found, lloyd(rows, start[None], 4).centres[0])

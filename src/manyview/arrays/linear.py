@@ -22,6 +22,8 @@ Matrix = np.ndarray[Any, Any]
 
 # Rows of a dense chunk of Z on a GPU: enough to keep it busy, little to hold.
 CHUNK_ROWS = 16384
+# Columns of ZᵀZ made at a time: the sparse product of all takes more room than it.
+PANEL_COLUMNS = 512
 # Up to this size all eigenvectors take no longer than the leading ones (timed).
 DENSE_SIZE = 600
 DENSE_SIZE_ON_DEVICE = 2048
@@ -114,7 +116,11 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
     if not is_on_gpu(weights):
         # Sums in float32 would hang on the order of the rows.
         z = csr(columns, wide(weights), n_columns)
-        return like((z.T @ z).toarray(), weights)
+        flipped, gram = z.T.tocsr(), np.empty((n_columns, n_columns))
+        for first in range(0, n_columns, PANEL_COLUMNS):
+            panel = slice(first, first + PANEL_COLUMNS)
+            gram[panel] = (flipped[panel] @ z).toarray()
+        return like(gram, weights)
     import torch
 
     total = weights.new_zeros((n_columns, n_columns), dtype=torch.float64)
@@ -169,6 +175,7 @@ def _lanczos(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:
     start = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)
     narrow = gram.astype(np.float32)
     _, rough = eigsh(narrow, k=r, v0=start, ncv=3 * r + SPARE, tol=1e-6)
+    del narrow
     Q = np.linalg.qr(rough.astype(np.float64))[0]
     values, turn = scipy.linalg.eigh(Q.T @ (gram @ Q))
     return values, Q @ turn

@@ -196,6 +196,9 @@ def index_sum(values: Array, index: Array, size: int) -> Array:
         out = values.new_zeros((size, *values.shape[1:]))
         return out.index_add_(0, index, values)
     rows, host = to_host(index), to_host(values)
+    if host.ndim == 2 and host.shape[1] == 1:
+        sums = np.bincount(rows, weights=host[:, 0], minlength=size)
+        return like(sums[:, None].astype(host.dtype), values)
     hot = sp.csr_array(
         (np.ones(rows.size, host.dtype), (rows, np.arange(rows.size))),
         shape=(size, rows.size),

@@ -1,7 +1,7 @@
 """Lloyd steps of k-means as matrix products, several searches side by side.
 
-For a device, where scikit-learn's k-means cannot go, and for searches so large
-that its bookkeeping does not pay.
+For a device, where scikit-learn's k-means cannot go (`lloyd`), and for searches so
+large that its bookkeeping does not pay (`host_lloyd`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ Matrix = np.ndarray[Any, Any]
 
 # Steps between looks at the labels: an answer of a device has to be waited for.
 LOOK_EVERY = 8
+# Rows whose distances to a thousand centres are held at a time.
+CHUNK_ROWS = 4096
 
 
 class Found(NamedTuple):
@@ -56,17 +58,22 @@ def lloyd(rows: Array, centres: Array, most_steps: int) -> Found:
     return Found(centres, labels, wide_sum(cost, axis=1))
 
 
-def sparse_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
-    """The steps of one search on sparse rows; only the centres are dense."""
+def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
+    """The steps of one large search on the host, rows dense or sparse, in chunks."""
     n_rows, n_centres = rows.shape[0], len(centres)
     centres = centres.copy()
+    chunks = [slice(r, r + CHUNK_ROWS) for r in range(0, n_rows, CHUNK_ROWS)]
     for _ in range(n_steps):
-        score = rows @ np.ascontiguousarray(-2.0 * centres.T)
-        nearest = np.argmin(score + row_norms(centres), axis=1)
+        turned = np.ascontiguousarray(-2.0 * centres.T)
+        lengths = row_norms(centres)
+        nearest = np.concatenate(
+            [np.argmin(rows[chunk] @ turned + lengths, axis=1) for chunk in chunks]
+        )
         counts = np.bincount(nearest, minlength=n_centres)
         share = (1.0 / counts[nearest]).astype(rows.dtype)
         place = (nearest, np.arange(n_rows))
         means = sp.csr_array((share, place), shape=(n_centres, n_rows)) @ rows
         filled = np.flatnonzero(counts)
-        centres[filled] = means[filled].toarray()
+        own = means[filled]
+        centres[filled] = own.toarray() if sp.issparse(own) else own
     return centres

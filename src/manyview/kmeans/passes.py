@@ -48,7 +48,7 @@ from manyview.engine.contract import (
     touches,
 )
 from manyview.engine.cuda_graphs import recorded
-from manyview.kmeans.lloyd import lloyd, sparse_lloyd
+from manyview.kmeans.lloyd import host_lloyd, lloyd
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -402,9 +402,7 @@ def kmeans_anchors(view: Array, n_anchors: int, seed: int) -> Matrix:
         return np.asarray(wide(rows.toarray() if sp.issparse(rows) else rows))
     first = rows[first_anchors(search, n_anchors, seed)[0]]
     first = first.toarray() if sp.issparse(first) else first
-    if search.large and sp.issparse(rows):
-        return sparse_lloyd(rows, wide(first), search.steps)
     if search.large:
-        return np.asarray(wide(lloyd(rows, first[None], search.steps).centres[0]))
+        return np.asarray(wide(host_lloyd(rows, first, search.steps)))
     model = KMeans(n_anchors, init=first, n_init=1, max_iter=search.steps, tol=0.0)
     return np.asarray(quiet_fit(model, rows).cluster_centers_, dtype=np.float64)

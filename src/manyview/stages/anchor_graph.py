@@ -205,16 +205,15 @@ def build_graph(
     share = max(n_anchors // len(scalings), 1)
     counts = resolutions(n_samples, n_clusters, share)
     n_draws = int(np.clip(share // sum(counts), 1, MOST_DRAWS))
-    prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
-    exact = n_samples <= sizes.sampled_rows and has_float64(prepared[0])
-    if exact:
-        prepared = [wide(x) for x in prepared]
+    exact = n_samples <= sizes.sampled_rows and has_float64(drawn.block.views[0])
+    seeds = np.random.SeedSequence(seed).generate_state(n_draws)
+    searches = [(size, int(own)) for own in seeds for size in counts]
+    found = anchors_of_views(drawn, scalings, searches, exact=exact)
     pieces = []
-    for draw_seed in np.random.SeedSequence(seed).generate_state(n_draws):
-        # The same seed for every view: a view's place must not matter.
-        found = [anchors_of_views(prepared, size, int(draw_seed)) for size in counts]
-        for v in range(len(prepared)):
-            pieces += [Piece(v, own[v]) for own in found]
+    for first in range(0, len(found), len(counts)):
+        levels = found[first : first + len(counts)]
+        for v in range(len(scalings)):
+            pieces += [Piece(v, anchors[v]) for anchors in levels]
     return Graph(scalings, tuple(pieces), n_neighbors, exact)
 
 
@@ -281,7 +280,7 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     gaps = []
     for v in range(len(graph.scalings)):
         own = like(np.flatnonzero(owner == v), gram)
-        gaps.append(cluster_gap(gram[own][:, own], n_clusters))
+        gaps.append(cluster_gap(gram[own[:, None], own[None, :]], n_clusters))
     worth = np.maximum(gaps, LEAST_GAP)
     worth = worth / worth.sum()
     column = like(np.sqrt(worth[owner]), gram)

@@ -9,6 +9,7 @@ allow it: `block_features` hides which.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,16 @@ from manyview.arrays.ops import (
     to_host,
     wide,
 )
-from manyview.engine.contract import Engine, Result, State, sizes, touches
+from manyview.engine.contract import (
+    Engine,
+    Result,
+    State,
+    Totals,
+    cut,
+    fold,
+    sizes,
+    touches,
+)
 from manyview.errors import InputError, InputTypeError, ManyviewError
 from manyview.kmeans.batched import batched_anchors
 from manyview.kmeans.passes import kmeans_anchors
@@ -110,10 +120,12 @@ def choose_anchors(
     """Prepared anchors of every view: given, drawn ("random") or k-means centres."""
     if not isinstance(wanted, str):
         return _given_anchors(wanted, scalings, drawn)
-    prepared = [apply_scaling(drawn.view(v), s) for v, s in enumerate(scalings)]
     if wanted == "random":
-        return tuple(dense(rows[:n_anchors]) for rows in prepared)
-    return tuple(anchors_of_views(prepared, n_anchors, seed))
+        pairs = enumerate(scalings)
+        return tuple(
+            dense(apply_scaling(drawn.view(v)[:n_anchors], s)) for v, s in pairs
+        )
+    return tuple(anchors_of_views(drawn, scalings, [(n_anchors, seed)])[0])
 
 
 def _given_anchors(
@@ -139,11 +151,31 @@ def _given_anchors(
     )
 
 
-def anchors_of_views(views: list[Array], n_anchors: int, seed: int) -> list[Array]:
-    """Centres of a short k-means on prepared rows of every view, same seed each."""
-    if is_torch_array(views[0]):
-        return batched_anchors(views, n_anchors, seed)
-    return [kmeans_anchors(rows, n_anchors, seed) for rows in views]
+def anchors_of_views(
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    searches: Sequence[tuple[int, int]],
+    *,
+    exact: bool = False,
+) -> list[list[Array]]:
+    """Anchors of every view for each (number, seed), centres of a short k-means.
+
+    All views see the same seed: a view's place must not matter. On the host one
+    view is prepared at a time, with `exact` in float64.
+    """
+
+    def prepared(v: int) -> Array:
+        rows = apply_scaling(drawn.view(v), scalings[v])
+        return wide(rows) if exact else rows
+
+    if is_torch_array(drawn.block.views[0]):
+        views = [prepared(v) for v in range(len(scalings))]
+        return [batched_anchors(views, size, seed) for size, seed in searches]
+    by_view = []
+    for v in range(len(scalings)):
+        rows = prepared(v)
+        by_view.append([kmeans_anchors(rows, size, seed) for size, seed in searches])
+    return [list(found) for found in zip(*by_view, strict=True)]
 
 
 def dense(rows: Array) -> Array:
@@ -181,10 +213,12 @@ def make_kernels(
     if name == "linear":
         return tuple(Kernel(name, a, 0.0) for a in anchors)
     small = WidthSmall(scalings, anchors, keep and drawn is None)
+    total: Totals = {}
     if drawn is None:
         total, _ = engine.run(width_step, small, title="Measuring kernel widths")
     else:
-        total = dict(width_step(drawn.block, {}, small).stats)
+        for rows in cut(len(drawn.block), sizes.block_rows):
+            fold(total, width_step(drawn.block.part(rows), {}, small))
     kernels = []
     for v, a in enumerate(anchors):
         distance, rows, away = to_host(total[f"nearest{v}"])

@@ -83,6 +83,13 @@ class Draw(NamedTuple):
         x = self.block.views[v]
         return x if there.all() else x[np.flatnonzero(there)]
 
+    def without_most_rows(self) -> Draw:
+        """The draw with the few rows that tell of the views' influence in the end."""
+        few = first_rows(self.block)
+        # Copies: a slice would hold on to all rows.
+        views = tuple(x if sp.issparse(x) else 1 * x for x in few.views)
+        return self._replace(block=Block(few.start, views, few.present))
+
     def without_empty_rows(self, scalings: tuple[Scaling, ...]) -> Draw:
         """The draw without the views in which a row holds nothing."""
         return self._replace(block=hide_empty_rows(self.block, scalings))
@@ -224,8 +231,7 @@ class Influence(NamedTuple):
 
 def first_rows(block: Block, n_rows: int = INFLUENCE_ROWS) -> Block:
     """The first rows of a drawn block."""
-    views = tuple(x[:n_rows] for x in block.views)
-    return Block(block.start, views, to_host(block.present)[:n_rows])
+    return block.part(slice(0, min(n_rows, len(block))))
 
 
 def neighbours(block: Block, scalings: tuple[Scaling, ...]) -> list[Matrix]:

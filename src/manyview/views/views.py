@@ -64,6 +64,11 @@ class Block:
         """Does every row have every view?"""
         return bool(to_host(self.present).all())
 
+    def part(self, rows: slice) -> Block:
+        """Some of the rows."""
+        views = tuple(x[rows] for x in self.views)
+        return Block(self.start + rows.start, views, to_host(self.present)[rows])
+
     def there(self, v: int) -> np.ndarray[Any, Any] | None:
         """Which rows have view v, on the host; None for all."""
         return None if self.complete else to_host(self.present)[:, v]
