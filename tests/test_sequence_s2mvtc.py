@@ -473,6 +473,15 @@ def test_parameters_that_go_together_are_taken(three_views, changes):
     assert set(model.fit(three_views[0]).labels_) == {0, 1, 2, 3}
 
 
+def test_few_rows_keep_what_they_have_unless_asked_for_more():
+    views = noise(20, (3, 2))
+    plain = SequenceS2MVTC(2, random_state=0).fit(views).embedding_
+    model = SequenceS2MVTC(2, n_low=11, random_state=0)
+    np.testing.assert_array_equal(plain, model.fit(views).embedding_)
+    with pytest.raises(InputError, match=r"n_low=12 .* 1 <= n_low <= 11"):
+        model.set_params(n_low=12).fit(views)
+
+
 def test_enough_rows_are_drawn_for_the_principal_directions(monkeypatch):
     monkeypatch.setattr("manyview.stages.anchor_graph.KMEANS_SAMPLE", 1)
     monkeypatch.setitem(DEFAULTS, "n_graph_anchors", 2)

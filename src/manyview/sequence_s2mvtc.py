@@ -57,7 +57,8 @@ class SequenceS2MVTC(PassClusterer):
         Start from the smooth vectors of the multi-view anchor graph and smooth
         these along the order, instead of principal directions and the rows alone.
     n_low : int, optional
-        Frequencies kept (the paper's L); default 16. Not beside `min_duration`.
+        Frequencies kept (the paper's L); default 16, fewer on few rows. Not beside
+        `min_duration`.
     min_duration : float, optional
         Shortest duration worth keeping, in rows or in units of `order`; sets the
         cut-off in place of `n_low`.
@@ -228,11 +229,12 @@ class SequenceS2MVTC(PassClusterer):
     ) -> RowSequence | None:
         """The sequence to smooth along; none where the smoothing has no weight."""
         if self.smoothing_weight:
+            usual = min(setting(self, "n_low"), n_samples // 2 + 1)
             return make_sequence(
                 n_samples,
                 order=order,
                 groups=groups,
-                n_low=setting(self, "n_low"),
+                n_low=self.n_low or usual,
                 min_duration=self.min_duration,
                 periodic=self.periodic,
             )

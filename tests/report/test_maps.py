@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from manyview import Views
 from manyview.present import plot
 from manyview.report.maps import _side_by_side, lay_out, lay_out_views, reduce
+from manyview.report.subject import _measure
 
 
 def test_further_rows_lie_amid_their_neighbours(monkeypatch) -> None:
@@ -45,3 +46,24 @@ def test_side_by_side_gives_every_view_the_same_say() -> None:
     joined = _side_by_side(Views([loud, telling]), np.arange(100), 2)
     between = np.abs(joined[group == 0].mean(0) - joined[group == 1].mean(0))
     assert (between / joined.std(0)).max() > 1.5
+
+
+def test_maps_and_influence_keep_the_callers_views_and_rows() -> None:
+    """The engine visits rows and views in an order of its own."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1, 2], 40)
+    telling = 6.0 * np.eye(3, 5)[labels] + rng.normal(size=(120, 5))
+    parts = [rng.poisson(0.5, size=(120, 5)), telling, rng.normal(size=(120, 5)) + 9]
+    maps = {}
+    for first in range(3):
+        order = np.roll(np.arange(3), first)
+        views = Views([parts[v] for v in order])
+        found = _measure(views, labels)
+        assert order[found.overall.argmax()] == 1
+        assert found.overall.max() > 0.6
+        flat = lay_out_views(views, np.arange(120), 3, method="pca")
+        for v, own in zip(order, flat, strict=True):
+            maps.setdefault(v, []).append(np.abs(own.points))
+    for first, second, third in maps.values():
+        np.testing.assert_allclose(second, first, atol=1e-6)
+        np.testing.assert_allclose(third, first, atol=1e-6)

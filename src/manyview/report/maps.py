@@ -106,7 +106,7 @@ def _side_by_side(views: Views, rows: Matrix, n_clusters: int, seed: int = 0) ->
 
 def _scaled(views: Views, rows: Matrix, n_clusters: int, seed: int) -> list[Any]:
     """Every view of the given rows, scaled as a fit would."""
-    engine = open_engine(views, views.dtype)
+    engine = open_engine(views, views.dtype, view_order=range(views.n_views))
     drawn = draw(engine, min(SCALING_ROWS, len(views)), seed)
     scalings = choose_scalings(drawn, "auto", n_clusters)
     arrays = views.block(rows).views

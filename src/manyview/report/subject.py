@@ -218,9 +218,10 @@ def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence 
 def _measure(views: Views, labels: Matrix) -> Influence:
     """Influence from the labels alone, all views of equal weight."""
     n_clusters = int(labels.max()) + 1
-    drawn = draw(open_engine(views, views.dtype), min(INFLUENCE_ROWS, len(views)), 0)
+    engine = open_engine(views, views.dtype, view_order=range(views.n_views))
+    drawn = draw(engine, min(INFLUENCE_ROWS, len(views)), 0)
     scalings = choose_scalings(drawn, "auto", n_clusters)
-    own, weights = labels[drawn.rows], np.ones(views.n_views)
+    own, weights = labels[drawn.caller_rows], np.ones(views.n_views)
     return measure_influence(drawn.block, scalings, own, weights, n_clusters)
 
 
