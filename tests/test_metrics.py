@@ -187,6 +187,31 @@ def test_contingency_is_sparse_sorted_and_integer():
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([-128, 127, -128, 0], dtype=np.int8),
+        np.array([2**64 - 1, 2**64 - 3, 2**64 - 1, 2**64 - 2], dtype=np.uint64),
+        np.array([2**64 - 1, 0, 2**64 - 1, 5], dtype=np.uint64),
+        np.array([-(2**63), 2**63 - 1, -(2**63), 0]),
+        np.array([-5, -2, -5, -3]),
+    ],
+)
+def test_whole_numbers_keep_their_order_whatever_their_type(labels):
+    wanted = np.zeros((3, 4), dtype=int)
+    wanted[np.unique(labels, return_inverse=True)[1], range(4)] = 1
+    assert contingency(labels, [0, 1, 2, 3]).toarray().tolist() == wanted.tolist()
+
+
+def test_tables_too_large_for_a_dense_count_hold_the_same_numbers(monkeypatch):
+    true, pred = np.arange(60) % 7, np.arange(60) % 5
+    dense = contingency(true, pred)
+    monkeypatch.setattr(metrics, "MOST_CELLS", 34)
+    sparse = contingency(true, pred)
+    assert sparse.dtype == dense.dtype and isinstance(sparse, csr_array)
+    assert (sparse != dense).nnz == 0
+
+
+@pytest.mark.parametrize(
     ("true", "pred", "message"),
     [
         ([0, 1], [0, 1, 2], "labels_true has 2 entries and labels_pred has 3"),
@@ -227,15 +252,17 @@ def test_pair_counts_of_a_thousand_million_rows_do_not_overflow():
     alike = metrics._pairs(table)
     assert alike.f_score == alike.precision == alike.recall == 1.0
     assert metrics._accuracy(table) == metrics._purity(table) == 1.0
+    assert alike.ari == metrics._nmi(table) == 1.0
     crossed = metrics._pairs(csr_array(np.full((2, 2), half // 2, dtype=np.int64)))
     assert crossed.f_score == pytest.approx(0.5, abs=1e-8)
     assert crossed.precision == crossed.recall == pytest.approx(0.5, abs=1e-8)
+    assert crossed.ari == pytest.approx(0.0, abs=1e-8)
 
 
 def test_pairs_are_whole_numbers_beyond_what_floats_hold():
     n = 10**9 + 1
     pairs = metrics._pairs(csr_array(np.array([[n]], dtype=np.int64)))
-    assert pairs == (n * (n - 1) // 2,) * 3
+    assert pairs == (n * (n - 1) // 2,) * 4
     assert all(type(count) is int for count in pairs)
 
 
