@@ -299,6 +299,14 @@ class PassClusterer(
     def _engine_for(self, views: Views) -> Iterator[Engine]:
         """The engine that the parameters ask for, its passes shown and listened to."""
         with shown(self.verbose), passes_as_tasks(self, views):
+            # Before all else: a place that cannot be had is told before any work.
+            engine = open_engine(
+                views,
+                np.dtype(self.dtype or views.dtype),
+                engine=self.engine,
+                device=self.device,
+                memory_limit=self.memory_limit,
+            )
             if self.n_clusters == "auto":
                 self.choice_ = choose_n_clusters(
                     views,
@@ -307,13 +315,7 @@ class PassClusterer(
                     engine=self.engine,
                 )
                 self.n_clusters_ = self.choice_.settle()
-            yield open_engine(
-                views,
-                np.dtype(self.dtype or views.dtype),
-                engine=self.engine,
-                device=self.device,
-                memory_limit=self.memory_limit,
-            )
+            yield engine
 
     def _open_checkpoint(self, **given: Any) -> NoCheckpoint:
         if self.checkpoint is None:
