@@ -44,7 +44,7 @@ def test_no_labels_is_said(parts):
 def test_known_sets_without_files(monkeypatch):
     monkeypatch.delenv("MANYVIEW_DATA", raising=False)
     rows = describe()
-    assert len(rows) == 33 and not any(r["found"] for r in rows)
+    assert len(rows) == 34 and not any(r["found"] for r in rows)
 
 
 def test_a_wrong_file_is_a_problem_not_a_failure(tmp_path, monkeypatch):

@@ -74,6 +74,8 @@ def load(
     given = None if labels is None or isinstance(labels, (str, bool)) else labels
     request = Request.of(views, labels if given is None else False, memory_limit)
     raw = _read_all(paths, request, time_limit, verify)
+    if known is not None:
+        raw = registry.decode(known, raw, request.memory_limit)
     if given is not None:
         raw = replace(raw, labels=np.asarray(given))
     if raw.origin is None:

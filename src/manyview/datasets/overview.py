@@ -17,6 +17,7 @@ from manyview.views.views import Views
 # Share of the label changes of random rows from which an order counts as random:
 # far below it for rows that come in runs of one class, close to 1 for shuffled ones.
 _NEARLY_RANDOM = 0.8
+_HIDDEN = ("aliases", "decode", "sha256")  # of an entry, of no use in a table
 
 
 def label_order(labels: NDArray) -> str:
@@ -131,8 +132,7 @@ def describe(*, read: bool = True) -> list[dict[str, Any]]:
     """
     rows = []
     for entry in registry.known():
-        row = asdict(entry)
-        del row["aliases"]
+        row = {k: v for k, v in asdict(entry).items() if k not in _HIDDEN}
         row |= {"found": registry.search(entry), "label_changes": None, "problem": None}
         if read and row["found"] is not None:
             row |= _read_row(entry)

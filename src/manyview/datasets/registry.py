@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from manyview.datasets.data_folder import SUFFIX
+from manyview.datasets.raw_data import NDArray, RawData, n_bytes
+from manyview.engine.resources import require_room
 from manyview.errors import FileError
 from manyview.files.npy_file import file_checksum
 from manyview.views.views import Views
@@ -21,6 +25,10 @@ from manyview.views.views import Views
 ENVIRONMENT = "MANYVIEW_DATA"
 _ENDINGS = (SUFFIX, ".npz", ".mat", ".h5mu", ".h5ad", ".h5", ".hdf5", ".zarr")
 _FOLDERS = (".", "formats")
+# How uint8 is turned back into numbers: 2·√count, rounded, errs below counting noise.
+_DECODERS: dict[str, Callable[[NDArray], NDArray]] = {
+    "half-root-counts": lambda stored: (stored.astype(np.float32) / 2) ** 2,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +42,11 @@ class Known:
     classes: int  # 0 for a set without labels
     order: str | None = None  # of the rows, where known beyond the labels
     source: str  # where it is published, in words
-    preparation: str
+    preparation: str = "features as released"
     note: str = ""
     aliases: tuple[str, ...] = ()
+    sha256: dict[str, str] = field(default_factory=dict)  # by the name of the file
+    decode: dict[str, Any] = field(default_factory=dict)  # names of views, and how
 
     @property
     def spellings(self) -> set[str]:
@@ -45,31 +55,30 @@ class Known:
 
 
 @cache
-def _content() -> tuple[dict[str, Known], frozenset[str]]:
-    """All entries by name, and the checksums of all files we vouch for."""
-    text = (files(__package__) / "registry.toml").read_text(encoding="utf-8")
-    entries: dict[str, Known] = {}
-    checksums: set[str] = set()
-    for name, fields in tomllib.loads(text).items():
-        checksums |= set(fields.pop("sha256", {}).values())
-        fields["features"] = tuple(fields["features"])
-        fields["aliases"] = tuple(fields.get("aliases", ()))
-        entries[name] = Known(name=name, **fields)
-    return entries, frozenset(checksums)
-
-
 def known() -> list[Known]:
-    """Every entry, the paper's six first."""
-    return list(_content()[0].values())
+    """Every entry, the paper's six among the first."""
+    text = (files(__package__) / "registry.toml").read_text(encoding="utf-8")
+    entries = []
+    for name, fields in tomllib.loads(text).items():
+        lists = {k: tuple(v) for k, v in fields.items() if isinstance(v, list)}
+        entries.append(Known(name=name, **fields | lists))
+    return entries
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def named(name: str) -> list[Known]:
+    """Entries with this name or alias; case and punctuation do not matter."""
+    return [e for e in known() if _plain(name) in e.spellings]
+
+
 def find(name: str) -> Known | None:
-    """The entry with this name or alias; case and punctuation do not matter."""
-    return next((e for e in known() if _plain(name) in e.spellings), None)
+    """The entry with this name or alias; of several the one whose file is there."""
+    entries = named(name)
+    there = (e for e in entries if len(entries) > 1 and search(e))
+    return next(there, entries[0] if entries else None)
 
 
 def folders() -> list[Path]:
@@ -87,8 +96,21 @@ def search(entry: Known) -> Path | None:
         for ending, path in product(_ENDINGS, sorted(folder.iterdir())):
             stem = path.name[: -len(ending)]
             if path.name.lower().endswith(ending) and _plain(stem) in spellings:
-                return path
+                if _owner(path, stem) == entry:
+                    return path
     return None
+
+
+def _owner(path: Path, stem: str) -> Known:
+    """The entry a file is of: its checksum decides where entries share the name."""
+    first, *others = named(stem)
+    exact = (e for e in others if path.name in e.sha256 and _is_file_of(path, e))
+    return next(exact, first)
+
+
+def _is_file_of(path: Path, *entries: Known) -> bool:
+    sums = {checksum for e in entries for checksum in e.sha256.values()}
+    return path.is_file() and file_checksum(path) in sums
 
 
 def locate(entry: Known) -> Path:
@@ -117,7 +139,21 @@ def unknown(source: str) -> FileError:
 
 def is_trusted(path: Path) -> bool:
     """Is this exactly a file we have parsed ourselves?"""
-    return path.is_file() and file_checksum(path) in _content()[1]
+    return _is_file_of(path, *known())
+
+
+def decode(entry: Known, raw: RawData, memory_limit: int) -> RawData:
+    """The data set as its entry prepares it; views not in uint8 are so already."""
+    views = dict(zip(raw.names, raw.views, strict=True))
+    packed = {n for n, v in views.items() if v.dtype == np.uint8}
+    packed &= set(entry.decode.get("views", ()))
+    if not packed:
+        return raw
+    restore = _DECODERS[entry.decode["as"]]
+    size = sum(n_bytes(v) * (4 if n in packed else 1) for n, v in views.items())
+    require_room(size, memory_limit, entry.name)
+    decoded = [restore(v) if n in packed else v for n, v in views.items()]
+    return replace(raw, views=decoded)
 
 
 def check(entry: Known, views: Views, path: Path) -> None:

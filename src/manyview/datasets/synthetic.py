@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,16 +78,15 @@ def make_views(
     quality = _check(n_samples, n_features, n_clusters, imbalance, view_quality, noise)
     seed = _seed(random_state)
     labels = _draw_labels(n_samples, n_clusters, imbalance, seed)
-    kind = np.dtype(dtype)
     views: list[Any] = [
-        GeneratedView(labels, d, n_clusters, quality[v], noise, seed, v, kind)
-        for v, d in enumerate(n_features)
+        GeneratedView(labels, d, n_clusters, q, noise, seed, v, np.dtype(dtype))
+        for v, (d, q) in enumerate(zip(n_features, quality, strict=True))
     ]
-    if out is None:
-        views = [view[0:n_samples] for view in views]
     names = [f"generated{v}" for v in range(len(views))]
     raw = RawData(views, names, labels=labels, origin=origin)
-    return raw.to_views() if out is None else load(write_whole(raw, out))
+    if out is not None:
+        return load(write_whole(raw, out))
+    return replace(raw, views=[view[0:n_samples] for view in views]).to_views()
 
 
 def like(
@@ -119,9 +118,10 @@ def like(
     >>> data.n_features, data.origin
     ((64, 512, 64, 647, 838), 'generated like YoutubeFace_sel')
     """
-    entry = registry.find(name)
-    if entry is None:
+    entries = registry.named(name)
+    if not entries:
         raise registry.unknown(name)
+    entry = entries[0]
     return make_views(
         entry.rows if n_samples is None else n_samples,
         entry.features,
@@ -153,8 +153,7 @@ class GeneratedView:
         start, stop, _ = rows.indices(len(self.labels))
         result = np.empty((stop - start, self.n_features), dtype=self.dtype)
         centres = self._centres()
-        first = start // BLOCK_ROWS * BLOCK_ROWS
-        for begin in range(first, stop, BLOCK_ROWS):
+        for begin in range(start // BLOCK_ROWS * BLOCK_ROWS, stop, BLOCK_ROWS):
             low, high = max(begin, start), min(begin + BLOCK_ROWS, stop)
             block = self._block(begin, centres)
             result[low - start : high - start] = block[low - begin : high - begin]
@@ -164,9 +163,7 @@ class GeneratedView:
         labels = self.labels[begin : begin + BLOCK_ROWS]
         rng = _rng(self.seed, 2, self.position, begin)
         block = rng.standard_normal((len(labels), self.n_features), dtype=np.float32)
-        block *= np.float32(self.noise)
-        block += centres[labels]
-        return block
+        return block * np.float32(self.noise) + centres[labels]
 
     def _centres(self) -> NDArray:
         rng = _rng(self.seed, 1, self.position)
