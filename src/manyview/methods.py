@@ -1,7 +1,5 @@
 """Every method of the package in one list, and finding one by name."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import re
@@ -25,21 +23,7 @@ ESTIMATORS: tuple[type[MultiViewClusterer], ...] = (
 
 
 class Method(NamedTuple):
-    """One estimator of the package.
-
-    Attributes
-    ----------
-    name : str
-        Name of the class, as the command line takes it.
-    estimator : type
-        The class; ``estimator(n_clusters=…)`` makes one.
-    summary : str
-        First line of its description.
-    citation : str
-        The paper it comes from.
-    tags : MultiviewTags
-        What it can do and depends on.
-    """
+    """One estimator of the package, as the command line and tables name it."""
 
     name: str
     estimator: type[MultiViewClusterer]
@@ -54,6 +38,8 @@ def all_methods() -> list[Method]:
     Returns
     -------
     list of Method
+        Each with its `name`, its class `estimator`, the first line of its description
+        (`summary`), the paper it comes from (`citation`) and its `tags`.
 
     Examples
     --------
@@ -66,11 +52,10 @@ def all_methods() -> list[Method]:
 
 def find_method(name: str) -> Method:
     """The method of this name; case and punctuation do not matter."""
-    methods = all_methods()
-    for method in methods:
-        if _plain(method.name) == _plain(name):
-            return method
-    names = [method.name for method in methods]
+    methods = {_plain(method.name): method for method in all_methods()}
+    if _plain(name) in methods:
+        return methods[_plain(name)]
+    names = [method.name for method in methods.values()]
     raise InputError(
         f"There is no method named {name!r}. {suggest(name, names)}"
         f"The methods are {', '.join(names)}."

@@ -34,24 +34,7 @@ Tensor = NDArray[np.floating[Any]]
 
 
 def t_product(X: ArrayLike, Y: ArrayLike) -> Tensor:
-    """Multiply two tensors, Z = X * Y (eq. 1).
-
-    Parameters
-    ----------
-    X : array of shape (n1, n2, n3)
-    Y : array of shape (n2, n4, n3)
-
-    Returns
-    -------
-    array of shape (n1, n4, n3)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.arange(12.0).reshape(2, 2, 3)
-    >>> bool(np.allclose(t_product(X, identity_tensor(2, 3)), X))
-    True
-    """
+    """Multiply X (n1, n2, n3) and Y (n2, n4, n3): Z = X * Y (n1, n4, n3) (eq. 1)."""
     X, Y = _tensor(X, "X"), _tensor(Y, "Y")
     if X.shape[1:] != (Y.shape[0], Y.shape[2]):
         raise InputError(
@@ -62,42 +45,21 @@ def t_product(X: ArrayLike, Y: ArrayLike) -> Tensor:
 
 
 def tensor_transpose(X: ArrayLike) -> Tensor:
-    """Transpose every frontal slice and reverse slices 2 to n3 (eqs. 2 and 3).
-
-    An array of shape (n1, n2, n3) becomes one of shape (n2, n1, n3).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tensor_transpose(np.array([[[1.0, 2.0, 3.0]]])).tolist()
-    [[[1.0, 3.0, 2.0]]]
-    """
+    """Transpose every frontal slice and reverse slices 2 to n3 (eqs. 2 and 3)."""
     X = _tensor(X, "X")
     n_slices = X.shape[2]
     return X[:, :, -np.arange(n_slices) % n_slices].transpose(1, 0, 2)
 
 
 def identity_tensor(size: int, n_slices: int) -> Tensor:
-    """Build the neutral element (size, size, n_slices): an identity slice, then zeros.
-
-    Examples
-    --------
-    >>> identity_tensor(2, 3)[:, :, 0].tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """Neutral element (size, size, n_slices): an identity slice, then zeros."""
     identity = np.zeros((size, size, n_slices))
     identity[:, :, 0] = np.eye(size)
     return identity
 
 
 def is_orthogonal(X: ArrayLike, tol: float = 1e-10) -> bool:
-    """Tell whether X * Xᵀ = Xᵀ * X = I up to `tol` in every entry (eq. 4).
-
-    Examples
-    --------
-    >>> is_orthogonal(identity_tensor(3, 4)), is_orthogonal(2 * identity_tensor(3, 4))
-    (True, False)
-    """
+    """Tell whether X * Xᵀ = Xᵀ * X = I up to `tol` in every entry (eq. 4)."""
     X = _tensor(X, "X")
     if X.shape[0] != X.shape[1]:
         return False
@@ -108,41 +70,16 @@ def is_orthogonal(X: ArrayLike, tol: float = 1e-10) -> bool:
 
 
 def is_f_diagonal(X: ArrayLike, tol: float = 1e-10) -> bool:
-    """Tell whether every frontal slice is diagonal, up to `tol` of the largest entry.
-
-    Examples
-    --------
-    >>> is_f_diagonal([[[1, 2], [0, 0]], [[0, 0], [3, 4]]])
-    True
-    """
+    """Tell whether frontal slices are diagonal, up to `tol` of the largest entry."""
     X = _tensor(X, "X")
     off_diagonal = ~np.eye(*X.shape[:2], dtype=np.bool_)
     return bool(np.all(np.abs(X[off_diagonal]) <= tol * np.abs(X).max()))
 
 
 def t_svd(X: ArrayLike) -> tuple[Tensor, Tensor, Tensor]:
-    """Decompose X = U * S * Vᵀ (eq. 5, Algorithm 1).
+    """Decompose X (n1, n2, n3) = U * S * Vᵀ (eq. 5, Algorithm 1).
 
-    Parameters
-    ----------
-    X : array of shape (n1, n2, n3)
-
-    Returns
-    -------
-    U : array of shape (n1, n1, n3)
-        Orthogonal tensor.
-    S : array of shape (n1, n2, n3)
-        f-diagonal tensor.
-    V : array of shape (n2, n2, n3)
-        Orthogonal tensor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(3, 2, 5))
-    >>> U, S, V = t_svd(X)
-    >>> bool(np.allclose(t_product(t_product(U, S), tensor_transpose(V)), X))
-    True
+    U (n1, n1, n3) and V (n2, n2, n3) are orthogonal, S (n1, n2, n3) is f-diagonal.
     """
     X = _tensor(X, "X")
     n1, n2, n_slices = X.shape
@@ -167,25 +104,12 @@ def t_svd(X: ArrayLike) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def tlfa(B: ArrayLike, n_low: int) -> Tensor:
-    """Keep the `n_low` lowest frequencies along the third axis (Algorithm 2).
+    """Keep the `n_low` lowest frequencies of B (n_components, n_views, n_samples).
 
     Of all tensors made of these frequencies the result Y is the nearest to B:
-    Ŷ(:, :, i) = B̂(:, :, i) for the first `n_low` slices and their mirrors, else 0.
-
-    Parameters
-    ----------
-    B : array of shape (n_components, n_views, n_samples)
-    n_low : int
-        The paper's L, from 1 (the mean over samples) to n_samples // 2 + 1 (all of B).
-
-    Returns
-    -------
-    array of shape (n_components, n_views, n_samples)
-
-    Examples
-    --------
-    >>> tlfa([[[0.0, 1.0, 2.0, 5.0]]], n_low=1).tolist()
-    [[[2.0, 2.0, 2.0, 2.0]]]
+    Ŷ(:, :, i) = B̂(:, :, i) for the first `n_low` slices and their mirrors, else 0
+    (Algorithm 2). `n_low`, the paper's L, goes from 1 (the mean over samples) to
+    n_samples // 2 + 1 (all of B).
     """
     B = _tensor(B, "B")
     n_samples = B.shape[2]
@@ -200,16 +124,9 @@ def tlfa(B: ArrayLike, n_low: int) -> Tensor:
 
 
 def stack_views(Bs: Sequence[ArrayLike]) -> Tensor:
-    """Stack the embeddings of all views and rotate: the paper's Ω.
+    """Stack embeddings (n_samples, n_components) and rotate: the paper's Ω.
 
-    Arrays of shape (n_samples, n_components) make one of shape (n_components, n_views,
-    n_samples).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stack_views([np.zeros((5, 2)), np.ones((5, 2))]).shape
-    (2, 2, 5)
+    The tensor is (n_components, n_views, n_samples).
     """
     if len({np.shape(B) for B in Bs}) != 1:
         raise InputError(
@@ -220,14 +137,7 @@ def stack_views(Bs: Sequence[ArrayLike]) -> Tensor:
 
 
 def unstack(B: ArrayLike) -> list[Tensor]:
-    """Undo `stack_views`, the paper's Ω⁻¹: embeddings (n_samples, n_components).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [B_v.shape for B_v in unstack(np.zeros((2, 3, 5)))]
-    [(5, 2), (5, 2), (5, 2)]
-    """
+    """Undo `stack_views`, the paper's Ω⁻¹: embeddings (n_samples, n_components)."""
     return list(_tensor(B, "B").transpose(1, 2, 0))
 
 

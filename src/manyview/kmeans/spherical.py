@@ -1,7 +1,5 @@
 """Spherical k-means: clusters of directions, by cosine."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,15 +33,6 @@ def spherical_kmeans(
     ``c_j ∝ Σ_{y_i = j} x_i`` from `n_clusters` (at most n_samples) distinct random
     rows; of `n_init` such starts the one of lowest inertia is kept. A cluster that
     loses all its rows starts again from the row that fits its own cluster worst.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.kmeans.spherical import spherical_kmeans
-    >>> X = np.array([[1.0, 0.1], [0.1, 2.0], [5.0, 0.0], [0.0, 1.0]])
-    >>> y = spherical_kmeans(X, 2, rng=np.random.default_rng(0)).labels
-    >>> bool(y[0] == y[2] != y[1] == y[3])
-    True
     """
     X = unit_rows(X)
     starts = [rng.choice(len(X), size=n_clusters, replace=False) for _ in range(n_init)]
