@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from manyview import S2MVTC
-from manyview.errors import InputError, OrderWarning
+from manyview import S2MVTC, SequenceS2MVTC
+from manyview.errors import OrderWarning
 from manyview.stages.order_report import order_report
 from manyview.stages.sequence import make_sequence
 
@@ -38,7 +38,7 @@ def test_changes_between_recordings_do_not_count():
 def test_sequence_smoothing_warns_and_keeps_the_evidence(three_views):
     views, _ = three_views
     with pytest.warns(OrderWarning, match="sorted by class"):
-        model = S2MVTC(4, smoothing="sequence", n_low=8, random_state=0).fit(views)
+        model = SequenceS2MVTC(4, n_low=8, random_state=0).fit(views)
     assert 0.0 <= model.order_report_.index_nmi <= 1.0
     assert model.__sklearn_tags__().multiview.order_dependent
 
@@ -54,5 +54,14 @@ def test_the_default_neither_warns_nor_reports(three_views, recwarn):
 @pytest.mark.parametrize("given", ["order", "groups"])
 def test_an_order_that_nothing_uses_is_refused(three_views, given):
     views, _ = three_views
-    with pytest.raises(InputError, match="does not use order"):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{given}'"):
         S2MVTC(4).fit(views, **{given: np.arange(300)})
+
+
+def test_without_smoothing_the_order_is_reported_and_not_warned_of(
+    three_views, recwarn
+):
+    views, _ = three_views
+    model = SequenceS2MVTC(4, smoothing_weight=0.0, random_state=0).fit(views)
+    assert not [w for w in recwarn if issubclass(w.category, OrderWarning)]
+    assert model.order_report_.index_nmi < 0.2
