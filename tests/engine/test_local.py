@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from manyview.engine.contract import Result, open_engine
+from manyview.engine.contract import Result
 from manyview.engine.local import LocalEngine
+from manyview.engine.opening import open_engine
 from manyview.errors import ManyviewError
 from manyview.running import progress
 from manyview.views.views import Views
@@ -164,7 +165,8 @@ def test_progress_is_told_of_every_block(views):
 SCRIPT = """
 import hashlib, numpy as np
 from manyview import S2MVTC, Views
-from manyview.engine.contract import Result, lowered, open_engine
+from manyview.engine.contract import Result, lowered
+from manyview.engine.opening import open_engine
 
 def step(block, state, small):
     x = block.views[0]

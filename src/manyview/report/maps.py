@@ -1,7 +1,5 @@
 """Which rows a report draws, and where."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
-from manyview.engine.contract import open_engine
+from manyview.engine.opening import open_engine
 from manyview.present.plot import Map, choose_rows, flatten
 from manyview.report.subject import Subject
 from manyview.stages.sampling import choose_scalings, draw
@@ -26,16 +24,11 @@ WIDTH = 50  # components that t-SNE sees; customary, more are mostly noise
 
 
 class Maps(NamedTuple):
-    """The map of the consensus, and those of the views where they are at hand.
-
-    `of_embedding` says whether `main` shows the embedding rather than all views
-    side by side; the rows of `views` are places in ``main.rows``, so that all maps
-    share colours and names.
-    """
+    """The map of the consensus, and those of the views where they are at hand."""
 
     main: Map | None
-    of_embedding: bool
-    views: list[Map]
+    of_embedding: bool  # or else of all views side by side
+    views: list[Map]  # their rows are places in main.rows: all share colours and names
 
 
 def draw_maps(subject: Subject, method: str = "auto") -> Maps:
