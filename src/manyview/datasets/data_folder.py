@@ -45,16 +45,25 @@ def is_data_folder(path: Path) -> bool:
 def write_data_folder(raw: RawData, folder: Path, *, checksums: bool = True) -> None:
     """Write all parts into an existing empty folder, block by block."""
     arrays: dict[str, Any] = {}
+    about = []
     for v, view in enumerate(raw.views):
         sparse = sp.issparse(view)
         whole = sp.csr_array(view) if sparse else view
         for name, part in _view_files(v, sparse).items():
             arrays[name] = getattr(whole, part) if part else whole
+        about.append(
+            {
+                "name": raw.names[v],
+                "shape": [int(s) for s in view.shape],
+                "dtype": native(np.dtype(view.dtype)).str,
+                "sparse": bool(sparse),
+                "feature_names": raw.feature_names and raw.feature_names[v],
+            }
+        )
     if raw.labels is not None:
         labels = np.asarray(raw.labels)
-        arrays["labels.npy"] = (
-            labels if labels.dtype.kind in "fiubU" else labels.astype(str)
-        )
+        plain = labels.dtype.kind in "fiubU"
+        arrays["labels.npy"] = labels if plain else labels.astype(str)
     if raw.present is not None:
         arrays["present.npy"] = np.asarray(raw.present, dtype=bool)
     files = {
@@ -70,7 +79,7 @@ def write_data_folder(raw: RawData, folder: Path, *, checksums: bool = True) -> 
         "format": FORMAT,
         "version": VERSION,
         "origin": raw.origin,
-        "views": [_describe(raw, v) for v in range(len(raw.views))],
+        "views": about,
         "files": files,
     }
     meta["checksum"] = _meta_checksum(meta)
@@ -85,17 +94,6 @@ def _view_files(v: int, sparse: bool) -> dict[str, str]:
     return {f"view{v}.npy": ""}
 
 
-def _describe(raw: RawData, v: int) -> dict[str, Any]:
-    view = raw.views[v]
-    return {
-        "name": raw.names[v],
-        "shape": [int(s) for s in view.shape],
-        "dtype": native(np.dtype(view.dtype)).str,
-        "sparse": bool(sp.issparse(view)),
-        "feature_names": None if raw.feature_names is None else raw.feature_names[v],
-    }
-
-
 def _meta_checksum(meta: dict[str, Any]) -> str:
     rest = {k: v for k, v in meta.items() if k != "checksum"}
     text = json.dumps(rest, ensure_ascii=False, sort_keys=True)
@@ -107,15 +105,8 @@ def open_data_folder(
 ) -> RawData:
     """Map the views of a folder; shapes, types and sizes are checked first.
 
-    Parameters
-    ----------
-    folder : Path
-        A folder written by `write_data_folder`.
-    verify : bool, optional
-        Compare SHA-256 checksums. Default: only when the files are small enough
-        for that to be quick.
-    private : bool
-        Map so that the folder may be deleted afterwards.
+    Checksums are compared if `verify` says so, by default where that is quick. Of a
+    `private` mapping the folder may be deleted afterwards.
     """
     meta = _read_meta(folder)
     files = {name: _own_file(folder, name) for name in meta["files"]}
@@ -128,10 +119,7 @@ def open_data_folder(
     features = [about["feature_names"] for about in meta["views"]]
     names = files.get("row_names.json")
     return RawData(
-        views=[
-            _open_view(folder, v, about, private)
-            for v, about in enumerate(meta["views"])
-        ],
+        views=[_open_view(folder, v, a, private) for v, a in enumerate(meta["views"])],
         names=[about["name"] for about in meta["views"]],
         feature_names=None if all(f is None for f in features) else features,
         present=_open_optional(files.get("present.npy"), private),

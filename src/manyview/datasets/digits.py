@@ -100,15 +100,11 @@ def moments(images: NDArray) -> NDArray:
     )
     dx, dy = dx / spread[:, None], dy / spread[:, None]
     # xx + yy is one after scaling, so yy and the two highest mixed terms are left out.
-    orders = [
-        (p, q)
-        for total in range(2, 6)
-        for p in range(total + 1)
-        for q in [total - p]
-        if (p, q) not in {(0, 2), (0, 5), (5, 0)}
-    ]
+    orders = {(p, total - p) for total in range(2, 6) for p in range(total + 1)}
+    orders -= {(0, 2), (0, 5), (5, 0)}
     central = [
-        np.einsum("nij,ni,nj->n", images, dy**q, dx**p) / mass for p, q in orders
+        np.einsum("nij,ni,nj->n", images, dy**q, dx**p) / mass
+        for p, q in sorted(orders, key=lambda pq: (sum(pq), pq))
     ]
     return np.stack([mass, x, y, *central], axis=1)
 

@@ -41,16 +41,10 @@ def arrange(
     request: Request,
     skipped: Mapping[str, str] | None = None,
 ) -> RawData:
-    """Views and labels out of the variables of a file.
+    """Views and labels out of the numeric variables of a file, by name.
 
-    Parameters
-    ----------
-    found : mapping of name to array, sparse matrix, lazy array or list of them
-        The numeric variables; a list is a MATLAB cell.
-    request : Request
-        What the caller named; the rest is decided by the rules.
-    skipped : mapping of name to reason
-        Variables that were not read, for the message when nothing fits.
+    A list of matrices is a MATLAB cell. `skipped` says why others were not read,
+    for the message when nothing fits.
     """
     file = _Content(found, skipped or {})
     label_name, labels = _choose_labels(file, request)
@@ -68,7 +62,7 @@ def arrange(
         views=arrays,
         names=distinct([clean_name(n) for n in views]),
         labels=labels,
-        present=_find_present(found, n_samples, len(arrays)),
+        present=_find_present(found, (n_samples, len(arrays))),
     )
 
 
@@ -266,11 +260,8 @@ def _samples_on_rows(
     return [sp.csr_array(a) if sp.issparse(a) else a for a in arrays]
 
 
-def _find_present(
-    found: Mapping[str, Any], n_samples: int, n_views: int
-) -> NDArray | None:
+def _find_present(found: Mapping[str, Any], shape: tuple[int, int]) -> NDArray | None:
     for name, item in found.items():
-        if _base(name) == "present" and not isinstance(item, list):
-            if tuple(item.shape) == (n_samples, n_views):
-                return np.asarray(in_memory(item)).astype(bool)
+        if _base(name) == "present" and getattr(item, "shape", None) == shape:
+            return np.asarray(in_memory(item)).astype(bool)
     return None

@@ -73,7 +73,9 @@ def load(
     paths, known = _locate(source)
     given = None if labels is None or isinstance(labels, (str, bool)) else labels
     request = Request.of(views, labels if given is None else False, memory_limit)
-    raw = _read_all(paths, request, time_limit, verify)
+    wanted = [p for p in paths if request.labels is not False or not is_label_file(p)]
+    with Sandbox(time_limit) as sandbox:
+        raw = combine([_read_one(p, request, sandbox, verify) for p in wanted])
     if known is not None:
         raw = registry.decode(known, raw, request.memory_limit)
     if given is not None:
@@ -89,38 +91,20 @@ def load(
 def _locate(source: Source) -> tuple[list[Path], registry.Known | None]:
     """Existing paths of a source, and its registry entry when it was named."""
     if not isinstance(source, (str, os.PathLike)):
-        paths = [_existing(Path(p)) for p in source]
+        paths = [Path(p).expanduser() for p in source]
         if not paths:
             raise FileError("No file was given. Name at least one.")
+        missing = [p for p in paths if not p.exists()]
+        if missing:
+            raise FileError(f"There is no file {missing[0]}. Check the path.")
         return paths, None
     path = Path(source).expanduser()
     if path.exists():
-        return _members(path), None
+        plain = path.is_dir() and not (is_data_folder(path) or looks_like_zarr(path))
+        return (files_in(path) if plain else []) or [path], None
     if isinstance(source, str) and (known := registry.find(source)):
         return [registry.locate(known)], known
     raise registry.unknown(str(source))
-
-
-def _existing(path: Path) -> Path:
-    path = path.expanduser()
-    if not path.exists():
-        raise FileError(f"There is no file {path}. Check the path.")
-    return path
-
-
-def _members(path: Path) -> list[Path]:
-    """The file itself, or the per-view files of a plain folder."""
-    if path.is_dir() and not is_data_folder(path) and not looks_like_zarr(path):
-        return files_in(path) or [path]
-    return [path]
-
-
-def _read_all(
-    paths: list[Path], request: Request, time_limit: float, verify: bool | None
-) -> RawData:
-    wanted = [p for p in paths if request.labels is not False or not is_label_file(p)]
-    with Sandbox(time_limit) as sandbox:
-        return combine([_read_one(p, request, sandbox, verify) for p in wanted])
 
 
 def _read_one(

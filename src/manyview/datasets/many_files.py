@@ -52,11 +52,15 @@ def combine(parts: Sequence[RawData]) -> RawData:
             "labels=False (--labels none) or the labels themselves."
         )
     features = [f for p in parts for f in p.feature_names or [None] * len(p.views)]
+    n_rows = next((len(p.present) for p in parts if p.present is not None), None)
+    masks = [] if n_rows is None else [_mask(part, n_rows) for part in parts]
     return RawData(
         views=[view for part in parts for view in part.views],
         names=distinct([name for part in parts for name in part.names]),
         feature_names=features if any(f is not None for f in features) else None,
-        present=_masks_of_all(parts),
+        present=None
+        if n_rows is None
+        else np.hstack([_mask(p, n_rows) for p in parts]),
         labels=labels[0] if labels else None,
         row_names=row_names,
     )
@@ -98,13 +102,6 @@ def _place(part: RawData, rows: NDArray) -> RawData:
     )
 
 
-def _masks_of_all(parts: Sequence[RawData]) -> NDArray | None:
-    """Which rows have which view; None where no part says so."""
-    n_rows = next((len(p.present) for p in parts if p.present is not None), None)
-    if n_rows is None:
-        return None
-    masks = [
-        np.ones((n_rows, len(p.views)), bool) if p.present is None else p.present
-        for p in parts
-    ]
-    return np.concatenate(masks, axis=1)
+def _mask(part: RawData, n_rows: int) -> NDArray:
+    every = np.ones((n_rows, len(part.views)), bool)
+    return every if part.present is None else part.present

@@ -88,21 +88,22 @@ class ParquetRows:
                 "pyarrow."
             ) from error
         opened = [pq.ParquetFile(file) for file in files]
-        schema = opened[0].schema_arrow
-        self._columns = [n for n in schema.names if n.lower() not in LABEL_NAMES]
-        kinds = [
-            np.dtype(schema.field(n).type.to_pandas_dtype()) for n in self._columns
-        ]
-        for name, kind in zip(self._columns, kinds, strict=True):
-            if kind.kind not in "fiub":
-                raise FileError(
-                    f"{files[0].name} has a column that is not numeric: {name}. Drop "
-                    "or encode it."
-                )
+        kinds = {
+            column.name: np.dtype(column.type.to_pandas_dtype())
+            for column in opened[0].schema_arrow
+            if column.name.lower() not in LABEL_NAMES
+        }
+        text = [name for name, kind in kinds.items() if kind.kind not in "fiub"]
+        if text:
+            raise FileError(
+                f"{files[0].name} has a column that is not numeric: {text[0]}. Drop "
+                "or encode it."
+            )
+        self._columns = list(kinds)
         self._groups = [(f, g) for f in opened for g in range(f.num_row_groups)]
         sizes = [f.metadata.row_group(g).num_rows for f, g in self._groups]
         self._edges = np.cumsum([0, *sizes])
-        self.dtype = np.result_type(*kinds)
+        self.dtype = np.result_type(*kinds.values())
         self.shape = (int(self._edges[-1]), len(self._columns))
 
     def __getitem__(self, rows: Any) -> NDArray:
@@ -113,10 +114,8 @@ class ParquetRows:
         found = np.empty((len(wanted), self.shape[1]), self.dtype)
         for number in np.unique(groups):
             here = groups == number
-            found[here] = self._read_group(number)[wanted[here] - self._edges[number]]
+            file, group = self._groups[number]
+            table = file.read_row_group(group, columns=self._columns, use_threads=False)
+            columns = [table[name].to_numpy() for name in self._columns]
+            found[here] = np.column_stack(columns)[wanted[here] - self._edges[number]]
         return found
-
-    def _read_group(self, number: int) -> NDArray:
-        file, group = self._groups[number]
-        table = file.read_row_group(group, columns=self._columns, use_threads=False)
-        return np.column_stack([table[name].to_numpy() for name in self._columns])

@@ -9,16 +9,51 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from manyview.datasets.data_folder import META, is_data_folder
-from manyview.datasets.formats import hdf5, matlab, numpy_files, tabular, zarr_store
+from manyview.datasets.formats import (
+    hdf5_file,
+    matlab,
+    numpy_files,
+    scverse,
+    tabular,
+    zarr_store,
+)
+from manyview.datasets.layout import arrange
 from manyview.datasets.raw_data import RawData, Request, clean_name
 from manyview.engine.resources import show_size
 from manyview.errors import FileError, ManyviewError, ResourceError
 
+
+def _read_hdf5(path: Path, request: Request, stack: ExitStack) -> RawData:
+    """Open the file once and let the convention it follows decide the reader."""
+    file = hdf5_file.open_hdf5(path, stack)
+    if scverse.looks_like_scverse(file):
+        return scverse.read(file, request)
+    if matlab.looks_like_v73(file):
+        return matlab.read_v73(file, request)
+    found: dict[str, Any] = {}
+    skipped: dict[str, str] = {}
+    sparse: tuple[str, ...] = ()
+    for name, item in hdf5_file.walk(file, path.name):
+        if name.startswith(sparse):
+            continue  # a part of what has been read
+        if item is None:
+            skipped[name] = "dangling link"
+        elif hdf5_file.is_sparse(item):
+            found[name] = hdf5_file.read_sparse(item, request.memory_limit)
+            sparse = (*sparse, f"{name}/")
+        elif hdf5_file.is_numeric(item):
+            found[name] = item
+        elif not hasattr(item, "keys"):
+            skipped[name] = "not numeric"
+    return arrange(found, request, skipped)
+
+
 _READERS: dict[str, Callable[[Path, Request, ExitStack], RawData]] = {
     "mat5": matlab.read_v5,
-    "hdf5": hdf5.read,
+    "hdf5": _read_hdf5,
     "npz": numpy_files.read_npz,
     "npy": numpy_files.read_npy,
     "csv": tabular.read_csv,
@@ -27,7 +62,6 @@ _READERS: dict[str, Callable[[Path, Request, ExitStack], RawData]] = {
 }
 IN_PROCESS = ("npy", "folder")  # parsed by a few checked lines of Python, then mapped
 READABLE = "MATLAB (.mat), .npz, .npy, .csv, .parquet, HDF5, Zarr, .h5ad, .h5mu"
-_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _TEXT = (".csv", ".tsv", ".txt", ".data", ".tab")
 _PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".pt", ".pth")
 
@@ -111,11 +145,6 @@ def _folder_format(path: Path) -> str:
 
 def _has_hdf5_signature(path: Path) -> bool:
     """HDF5 may begin after a user block of 512, 1024, 2048, … bytes."""
-    offset = 0
+    signature, starts = b"\x89HDF\r\n\x1a\n", (0, *(2**k for k in range(9, 20)))
     with path.open("rb") as file:
-        while offset < 2**20:
-            file.seek(offset)
-            if file.read(8) == _HDF5_SIGNATURE:
-                return True
-            offset = max(512, offset * 2)
-    return False
+        return any(file.seek(p) == p and file.read(8) == signature for p in starts)

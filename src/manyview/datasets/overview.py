@@ -56,10 +56,20 @@ def summary(views: Views) -> dict[str, Any]:
     >>> facts["rows"], facts["classes"], facts["order"]
     (4, 2, 'label-sorted')
     """
+    there = views.present
     facts: dict[str, Any] = {
         "origin": views.origin,
         "rows": len(views),
-        "views": [_view_facts(views, v) for v in range(views.n_views)],
+        "views": [
+            {
+                "name": views.names[v],
+                "features": views.n_features[v],
+                "dtype": str(array.dtype),
+                "sparse": bool(sp.issparse(array)),
+                "missing_rows": 0 if there is None else int((~there[:, v]).sum()),
+            }
+            for v, array in enumerate(views.arrays)
+        ],
     }
     if views.labels is None:
         names = ("classes", "class_sizes", "label_changes", "order")
@@ -71,18 +81,6 @@ def summary(views: Views) -> dict[str, Any]:
         "class_sizes": (int(sizes.min()), int(sizes.max())),
         "label_changes": label_changes(views.labels),
         "order": (entry and entry.order) or label_order(views.labels),
-    }
-
-
-def _view_facts(views: Views, v: int) -> dict[str, Any]:
-    array = views.arrays[v]
-    missing = 0 if views.present is None else int((~views.present[:, v]).sum())
-    return {
-        "name": views.names[v],
-        "features": views.n_features[v],
-        "dtype": str(array.dtype),
-        "sparse": bool(sp.issparse(array)),
-        "missing_rows": missing,
     }
 
 
@@ -134,16 +132,12 @@ def describe(*, read: bool = True) -> list[dict[str, Any]]:
     for entry in registry.known():
         row = {k: v for k, v in asdict(entry).items() if k not in _HIDDEN}
         row |= {"found": registry.search(entry), "label_changes": None, "problem": None}
-        if read and row["found"] is not None:
-            row |= _read_row(entry)
+        try:
+            if read and row["found"] is not None:
+                facts = summary(load(entry.name))
+                row["order"] = facts["order"] or entry.order
+                row["label_changes"] = facts["label_changes"]
+        except ManyviewError as error:
+            row["problem"] = str(error)
         rows.append(row)
     return rows
-
-
-def _read_row(entry: registry.Known) -> dict[str, Any]:
-    try:
-        facts = summary(load(entry.name))
-    except ManyviewError as error:
-        return {"problem": str(error)}
-    order = facts["order"] or entry.order
-    return {"order": order, "label_changes": facts["label_changes"]}

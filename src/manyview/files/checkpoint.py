@@ -44,14 +44,8 @@ VERSION = 2
 class Checkpoint(NoCheckpoint):
     """A folder of named values, each with the number of steps behind it.
 
-    Parameters
-    ----------
-    path : path
-        The folder, made if it is missing.
-    model : estimator
-        Its class and parameters must be those the checkpoint was made with.
-    **given : arrays or None
-        What else was given to ``fit``.
+    The model's class, its parameters and what was `given` to ``fit`` besides must be
+    those the folder was made with.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: Any, **given: Any) -> None:
@@ -114,10 +108,7 @@ class Checkpoint(NoCheckpoint):
         engine: Engine | None = None,
         fields: Sequence[str] = (),
     ) -> None:
-        """Keep a value, and state fields of the engine's blocks with it.
-
-        It takes the place of the one before only when it is complete.
-        """
+        """Keep a value and fields of the engine's rows; then drop the one before."""
         stem = f"{name}-{number}"
         if engine is not None:
             for field in fields:

@@ -48,10 +48,8 @@ def write_container(
                     host = np.asarray(array)
                     np.lib.format.write_array(out, host, allow_pickle=False)
             archive.comment = COMMENT + b"0" * DIGEST_BYTES
-        end = file.seek(0, io.SEEK_END) - DIGEST_BYTES
-        digest = _digest(file, end)
-        file.seek(end)
-        file.write(digest)
+        end = file.seek(-DIGEST_BYTES, io.SEEK_END)
+        file.write(_digest(file, end))
 
 
 def read_container(
@@ -83,26 +81,20 @@ def _digest(file: BinaryIO, n_bytes: int) -> bytes:
     """SHA-256, in hexadecimal, of the first bytes of a file."""
     found = hashlib.sha256()
     file.seek(0)
-    left = n_bytes
-    while left > 0 and (part := file.read(min(left, 2**20))):
-        found.update(part)
-        left -= len(part)
+    for start in range(0, n_bytes, 2**20):
+        found.update(file.read(min(2**20, n_bytes - start)))
     return found.hexdigest().encode()
 
 
 def _check_digest(file: BinaryIO, size: int, name: str, what: str) -> None:
-    end = size - DIGEST_BYTES
-    mark = b""
-    if end >= len(COMMENT):
-        file.seek(end - len(COMMENT))
-        mark = file.read(len(COMMENT))
-    if mark != COMMENT:
+    file.seek(max(0, size - DIGEST_BYTES - len(COMMENT)))
+    mark, digest = file.read(len(COMMENT)), file.read()
+    if mark != COMMENT or len(digest) != DIGEST_BYTES:
         raise FileError(
             f"{name} is no {what} file, or its end is missing. Give a file written by "
             "save, and copy it again if it was cut short."
         )
-    file.seek(end)
-    if file.read() != _digest(file, end):
+    if digest != _digest(file, size - DIGEST_BYTES):
         raise FileError(
             f"{name} is damaged: its bytes do not match its checksum. Copy or save "
             "it again."
@@ -116,7 +108,13 @@ def _read(
     try:
         with zipfile.ZipFile(file) as archive:
             first, *entries = _check_entries(archive, size, name, f"{what}.json")
-            content = _read_json(archive, first, name, what)
+            try:
+                content = json.loads(archive.read(first))
+            except (ValueError, RecursionError) as error:
+                raise _refused(name, f"a {what}.json that is no JSON") from error
+            known = isinstance(content, dict) and content.get("format")
+            if known != f"manyview {what}":
+                raise _refused(name, f"a {what}.json that describes no {what}")
             arrays = []
             for entry in entries:
                 with archive.open(entry) as stream:
@@ -154,15 +152,3 @@ def _refused(name: str, seen: str) -> FileError:
     return FileError(
         f"{name} is refused: it holds {seen}. Only load files that save has written."
     )
-
-
-def _read_json(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, what: str
-) -> dict[str, Any]:
-    try:
-        content = json.loads(archive.read(info))
-    except (ValueError, RecursionError) as error:
-        raise _refused(name, f"a {info.filename} that is no JSON") from error
-    if not isinstance(content, dict) or content.get("format") != f"manyview {what}":
-        raise _refused(name, f"a {info.filename} that describes no {what}")
-    return content

@@ -23,14 +23,7 @@ FindClass = Callable[[str], type[Any] | None]
 
 
 def write_model(model: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a fitted model, whole or not at all; the file's path.
-
-    Parameters
-    ----------
-    model : fitted estimator of this package
-    path : path
-        Usually ``NAME.manyview``; an existing file is replaced.
-    """
+    """Write a fitted model, whole or not at all; the file's path."""
     model._check_fitted()
     target = Path(path).expanduser()
     kind = type(model)

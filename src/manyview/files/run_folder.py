@@ -146,17 +146,7 @@ def writing(
 
 
 def write_run(out: str | os.PathLike[str], run: Run, *, force: bool = False) -> Path:
-    """Write a run's folder, in place of an earlier run with `force`; its path.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from manyview.files.run_folder import Run, write_run
-    >>> run = Run(np.array([0, 1]), "S2MVTC", {"n_clusters": 2}, {"rows": 2}, {})
-    >>> folder = write_run(tempfile.mkdtemp() + "/first", run)
-    >>> sorted(p.name for p in folder.iterdir())
-    ['labels.csv', 'labels.npy', 'run.json']
-    """
+    """Write a run's folder, in place of an earlier run with `force`; its path."""
     with writing(out, run, force=force):
         pass
     return Path(out).expanduser().absolute()

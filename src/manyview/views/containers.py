@@ -34,19 +34,10 @@ def is_container(data: Any) -> bool:
 def container_parts(
     data: Any, names: str | Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """What `Views` is made of, from an AnnData or MuData object.
+    """Arguments of `Views` from an AnnData or MuData object.
 
-    Parameters
-    ----------
-    data : MuData or AnnData
-    names : str or list of str, optional
-        Default every modality; of an AnnData its ``X``.
-
-    Returns
-    -------
-    dict
-        Arguments of `Views`: views named like the chosen parts, rows named by
-        ``obs_names`` and marked missing where a modality lacks them.
+    Default every modality, of an AnnData its ``X``; rows are named by ``obs_names``
+    and marked missing where a modality lacks them.
     """
     if is_mudata(data) and getattr(data, "axis", 0) != 0:
         raise InputError(
@@ -120,25 +111,8 @@ def place_rows(matrix: Any, rows: Matrix) -> Any:
 def series(values: Any, data: Any, name: str = "cluster") -> Any:
     """One value per row as a Series of the library that the rows came from.
 
-    Parameters
-    ----------
-    values : array (n_samples,)
-        Labels, for instance.
-    data : what the model was fitted on
-        A pandas or polars table, a list or dict of them, `Views`, MuData.
-    name : str
-
-    Returns
-    -------
-    pandas.Series with the index of the rows, or polars.Series
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from manyview.views.containers import series
-    >>> table = pd.DataFrame({"a": [1.0, 2.0]}, index=["x", "y"])
-    >>> series([0, 1], [table]).to_dict()
-    {'x': 0, 'y': 1}
+    `data` is what a model was fitted on: pandas or polars tables, `Views`, MuData.
+    A pandas Series has the index of the rows.
     """
     values = to_host(values) if hasattr(values, "shape") else np.asarray(values)
     items = list(data.values()) if isinstance(data, Mapping) else data

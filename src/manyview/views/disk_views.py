@@ -11,13 +11,7 @@ from manyview.views.views import Views
 class DiskViews(Views):
     """Views of paths; pickled as ``opener(*paths)``, so every process opens its own.
 
-    Parameters
-    ----------
-    views : list of sliceable arrays
-        As in `Views`, like the other `parts`.
-    opener : function at the top of a module
-        Gives these views again, in whichever process it is called.
-    paths : tuple of str
+    The opener is a function at the top of a module; other `parts` are as in `Views`.
     """
 
     def __init__(

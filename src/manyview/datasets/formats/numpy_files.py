@@ -12,8 +12,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from manyview.datasets.layout import LABEL_NAMES, arrange, tidy_labels
 from manyview.datasets.raw_data import (
     NDArray,
@@ -24,7 +22,7 @@ from manyview.datasets.raw_data import (
 )
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
-from manyview.files.npy_file import map_array, read_header
+from manyview.files.npy_file import map_array, read_array
 
 _PARTS = ("data", "indices", "indptr", "shape")
 
@@ -54,23 +52,14 @@ def read_npz(path: Path, request: Request, stack: ExitStack) -> RawData:
         if name == member.filename:
             skipped[name] = "no npy array"
             continue
-        array = _read_member(archive, member)
+        with archive.open(member) as file:
+            where = f"the member {clean_name(member.filename)!r}"
+            array = read_array(file, where, member.file_size)
         if array.dtype.kind in "fiubSU":
             arrays[name] = array
         else:
             skipped[name] = f"dtype {array.dtype}"
     return arrange(_numeric(_join_sparse(arrays), skipped), request, skipped)
-
-
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray:
-    where = f"the member {clean_name(member.filename)!r}"
-    with archive.open(member) as file:
-        header = read_header(file, where, member.file_size)
-        content = file.read()
-    if len(content) != header.n_bytes:
-        raise FileError(f"{where} is cut short. Fetch or write the file again.")
-    flat: NDArray = np.frombuffer(content, header.dtype)
-    return flat.reshape(header.shape, order=header.order)
 
 
 def _join_sparse(arrays: dict[str, Any]) -> dict[str, Any]:

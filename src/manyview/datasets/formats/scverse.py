@@ -50,7 +50,13 @@ def read(file: Any, request: Request) -> RawData:
     obs = _table(file, "obs")
     views, present, features = [], [], []
     for name in names:
-        mod, node = _pick(choices, name)
+        if name not in choices:
+            raise FileError(
+                f"There is no matrix {name!r} in the file. Found: "
+                f"{name_list(choices) or 'no matrix at all'}. "
+                "Name one of these with views= (--view)."
+            )
+        mod, node = choices[name]
         own = _table(mods[mod], "obs") if mod else obs
         rows = _row_map(file, mod, own.index, obs.index)
         matrix = _read_matrix(node, request.memory_limit, len(own))
@@ -110,16 +116,6 @@ def _matrices(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 def _is_matrix(node: Any) -> bool:
     return is_sparse(node) or is_numeric(node, 2)
-
-
-def _pick(choices: dict[str, Any], name: str) -> Any:
-    if name not in choices:
-        raise FileError(
-            f"There is no matrix {name!r} in the file. Found: "
-            f"{name_list(choices) or 'no matrix at all'}. "
-            "Name one of these with views= (--view)."
-        )
-    return choices[name]
 
 
 def _read_matrix(node: Any, limit: int, n_rows: int) -> Any:
