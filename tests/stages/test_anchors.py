@@ -97,14 +97,16 @@ def test_width_where_every_row_is_an_anchor_is_the_anchors_spacing():
     x = np.random.default_rng(6).normal(size=(20, 3))
     apart = brute(x, x) + np.diag(np.full(20, np.inf))
     expected = np.sqrt(apart.min(axis=1)).mean()
-    assert spacing(x) == pytest.approx(expected)
+    assert spacing(x, x.dtype) == pytest.approx(expected)
     assert widths(engine_of(x), x) == [pytest.approx(2 * expected)]
 
 
 def test_spacing_ignores_copies_and_needs_two_places():
-    assert spacing(np.array([[0.0], [0.0], [3.0]])) == pytest.approx(3.0)
-    assert spacing(np.ones((4, 2))) == 0.0
-    assert spacing(np.ones((1, 2))) == 0.0
+    assert spacing(np.array([[0.0], [0.0], [3.0]]), np.float64) == pytest.approx(3.0)
+    assert spacing(np.ones((4, 2)), np.float64) == 0.0
+    assert spacing(np.ones((1, 2)), np.float64) == 0.0
+    close = np.array([[1.0], [1.0 + 1e-7]])
+    assert spacing(close, np.float32) == 0.0 < spacing(close, np.float64)
 
 
 def test_rows_without_the_view_do_not_count_for_its_width():
