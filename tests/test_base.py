@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from manyview.base import MultiViewClusterer
-from manyview.baselines.parts.dense import dense_views
+from manyview.baselines.parts.in_memory import dense_views
 from manyview.errors import (
     DegenerateWarning,
     InputError,

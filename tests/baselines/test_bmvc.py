@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from manyview.baselines import BMVC
 from manyview.baselines.bmvc import (
     State,
-    Weights,
     cluster_codes,
     factor,
     first_codes,
@@ -22,7 +21,8 @@ from manyview.baselines.bmvc import (
 )
 from manyview.metrics import clustering_scores
 
-WEIGHTS = Weights(r=3.0, beta=0.5, gamma=0.05, lam=0.2, rho=0.0, mu=1e-2)
+NUMBERS = {"r": 3.0, "beta": 0.5, "gamma": 0.05, "cluster_weight": 0.2, "mu": 1e-2}
+MODEL = BMVC(rho=0.0, **NUMBERS)
 
 
 @pytest.fixture
@@ -33,21 +33,21 @@ def problem():
     B = first_codes(Phis, 6, rng)
     C = B[:3].copy()
     now = State([], B, C, nearest_centroid(B, C), np.full(2, 0.5))
-    return Phis, [factor(Phi, WEIGHTS.beta, WEIGHTS.gamma) for Phi in Phis], now
+    return Phis, [factor(Phi, MODEL.beta, MODEL.gamma) for Phi in Phis], now
 
 
 def bracket(B, Phi, U):
     R = Phi @ U
-    fit = np.sum((B - R) ** 2) - WEIGHTS.gamma * np.sum(R**2)
-    return fit + WEIGHTS.beta * np.sum(U**2)
+    fit = np.sum((B - R) ** 2) - MODEL.gamma * np.sum(R**2)
+    return fit + MODEL.beta * np.sum(U**2)
 
 
 def test_objective_is_what_the_docstring_says(problem):
     Phis, factors, now = problem
-    now, value = iterate(Phis, factors, now, WEIGHTS)
+    now, value = iterate(Phis, factors, now, MODEL)
     parts = zip(now.a, Phis, now.Us, strict=True)
     expected = sum(a**3 * bracket(now.B, Phi, U) for a, Phi, U in parts)
-    expected += WEIGHTS.lam * np.sum((now.B - now.C[now.G]) ** 2)
+    expected += MODEL.cluster_weight * np.sum((now.B - now.C[now.G]) ** 2)
     np.testing.assert_allclose(value, expected)
 
 
@@ -55,7 +55,7 @@ def test_every_iteration_descends_without_balance(problem):
     Phis, factors, now = problem
     values = []
     for _ in range(15):
-        now, value = iterate(Phis, factors, now, WEIGHTS)
+        now, value = iterate(Phis, factors, now, MODEL)
         values.append(value)
     assert (np.diff(values) <= 1e-9 * values[0]).all()
     assert values[-1] < values[0]
@@ -73,14 +73,15 @@ def test_projection_step_has_no_slope(problem):
 
 def test_code_step_is_the_best_of_all_codes(problem):
     Phis, factors, now = problem
-    new, _ = iterate(Phis, factors, now, WEIGHTS)
+    new, _ = iterate(Phis, factors, now, MODEL)
     all_codes = np.array(list(itertools.product([-1, 1], repeat=6)))
     for i in (0, 40, 89):
         fits = [
             a**3 * np.sum((all_codes - Phi[i] @ U) ** 2, axis=1)
             for a, Phi, U in zip(now.a, Phis, new.Us, strict=True)
         ]
-        centre = WEIGHTS.lam * np.sum((all_codes - now.C[now.G[i]]) ** 2, axis=1)
+        away = np.sum((all_codes - now.C[now.G[i]]) ** 2, axis=1)
+        centre = MODEL.cluster_weight * away
         np.testing.assert_array_equal(
             new.B[i], all_codes[np.argmin(sum(fits) + centre)]
         )
@@ -108,7 +109,7 @@ def test_view_loss_is_the_bracket(problem):
     Phis, factors, now = problem
     U = cho_solve(factors[1], Phis[1].T @ now.B)
     expected = bracket(now.B, Phis[1], U)
-    np.testing.assert_allclose(view_loss(now.B, Phis[1] @ U, U, WEIGHTS), expected)
+    np.testing.assert_allclose(view_loss(now.B, Phis[1] @ U, U, MODEL), expected)
 
 
 def test_labels_are_nearest_in_hamming_distance():
@@ -123,7 +124,7 @@ def test_clustering_codes_never_moves_away_and_keeps_empty_centroids():
     B = signs(rng.normal(size=(60, 10)), tie=1)
     C = np.concatenate([B[:3], -np.ones((1, 10))])
     G = nearest_centroid(B, C[:3])
-    new, labels = cluster_codes(B, C, G, WEIGHTS)
+    new, labels = cluster_codes(B, C, G, MODEL)
     assert np.sum((B - new[labels]) ** 2) <= np.sum((B - C[G]) ** 2)
     assert set(np.unique(new)) <= {-1.0, 1.0}
 
@@ -133,12 +134,12 @@ def test_centroids_are_the_three_proximal_steps():
     rng = np.random.default_rng(4)
     B = signs(rng.normal(0.4, 1, size=(40, 20)), tie=1)
     C, G = B[:3], nearest_centroid(B, B[:3])
-    new, labels = cluster_codes(B, C, G, WEIGHTS._replace(rho=0.3))
+    new, labels = cluster_codes(B, C, G, BMVC(rho=0.3, **NUMBERS))
     for _ in range(10):
         S = B.T @ np.eye(3)[G]
         D = np.where(S >= 0, 1, -1)
         for _ in range(3):
-            step = D + (S - 0.3 * np.ones((20, 20)) @ D) / WEIGHTS.mu
+            step = D + (S - 0.3 * np.ones((20, 20)) @ D) / MODEL.mu
             D = np.where(step >= 0, 1, -1)
         G = np.argmax(B @ D, axis=1)
     np.testing.assert_array_equal(new, D.T)

@@ -1,16 +1,25 @@
 """FSMSC: every update against its sub-problem, descent, figures on CCV."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from manyview.baselines import FSMSC
-from manyview.baselines.fsmsc import Factors, Problem, codes, guide, iterate
+from manyview.baselines.fsmsc import Factors, codes, guide, iterate
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.standardise import z_sample
 from manyview.metrics import clustering_scores
 
 TAU, LAMBDA1, LAMBDA2 = 0.3, 2.0, 0.7
+NUMBERS = {"tau": TAU, "lambda1": LAMBDA1, "lambda2": LAMBDA2}
+
+
+class Problem(NamedTuple):
+    Xs: list
+    Xbar: np.ndarray
+    model: FSMSC
 
 
 @pytest.fixture
@@ -22,7 +31,7 @@ def views():
 def problem_of(views, exact):
     Xs = [z_sample(v) for v in views]
     Xbar = z_sample(np.concatenate(views, axis=1))
-    return Problem(Xs, Xbar, TAU, LAMBDA1, LAMBDA2, exact=exact)
+    return Problem(Xs, Xbar, FSMSC(4, **NUMBERS, exact=exact))
 
 
 def after(problem, n_iter):
@@ -30,7 +39,7 @@ def after(problem, n_iter):
     now, value = Factors(np.zeros((4, 4)), Z, Z), np.inf
     for _ in range(n_iter):
         before = now
-        now, value = iterate(problem, before)
+        now, value = iterate(problem.Xs, problem.Xbar, before, problem.model)
     return before, now, value
 
 
@@ -60,7 +69,7 @@ def test_objective_is_what_the_docstring_says(views, exact):
 
 
 def test_exact_form_descends(views):
-    model = FSMSC(4, tau=TAU, lambda1=LAMBDA1, lambda2=LAMBDA2, exact=True)
+    model = FSMSC(4, **NUMBERS, exact=True)
     values = np.array(model.fit(views).objective_)
     assert (np.diff(values[1:]) <= 1e-9 * values[0]).all()
     assert values[-1] < values[1]
@@ -94,9 +103,9 @@ def test_exact_code_step_has_no_slope_and_the_released_one_has(views):
         fit = TAU * np.sum((Xbar - Zbar @ D.T) ** 2)
         return fit + LAMBDA1 * np.sum((Z - Zbar @ Q.T) ** 2)
 
-    exact = codes(Xbar @ D, D, Z, Q, TAU, LAMBDA1, exact=True)
+    exact = codes(Xbar @ D, D, Z, Q, FSMSC(4, **NUMBERS, exact=True))
     np.testing.assert_allclose(gradient(value, exact), 0, atol=1e-6)
-    released = codes(Xbar @ D, D, Z, Q, TAU, LAMBDA1, exact=False)
+    released = codes(Xbar @ D, D, Z, Q, FSMSC(4, **NUMBERS))
     assert value(released) > value(exact)
 
 

@@ -37,9 +37,7 @@ def test_every_iteration_equals_the_literal_method(shapes):
     Cs = [rng.normal(size=(5, 5)) for _ in shapes]
     for n_iter in range(1, 9):
         labels, Cs, centres, loss = literal_iteration(Xs, labels, Cs)
-        run = descend(
-            rows, n_features, start, 5, by_loss=False, max_iter=n_iter, tol=-1.0
-        )
+        run = descend(rows, n_features, start, OPMC(5, max_iter=n_iter, tol=-1.0))
         np.testing.assert_array_equal(run.labels, labels)
         np.testing.assert_allclose(run.centres, centres, atol=1e-10)
         np.testing.assert_allclose(run.losses[-1], loss, rtol=1e-10)
@@ -74,7 +72,7 @@ def test_empty_clusters_are_filled():
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(60, 3))
     start = np.zeros(60, dtype=int)
-    run = descend(rows, np.array([3]), start, 6, by_loss=False, max_iter=50, tol=0.0)
+    run = descend(rows, np.array([3]), start, OPMC(6, max_iter=50, tol=0.0))
     assert len(np.unique(run.labels)) == 6
     assert (np.diff(run.losses) <= 1e-12).all()
 

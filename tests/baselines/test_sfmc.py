@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from manyview.baselines import SFMC
-from manyview.baselines.parts import memory_need
+from manyview.baselines.parts import in_memory
 from manyview.baselines.parts.bipartite import anchor_graph, component_graph
 from manyview.baselines.sfmc import (
     alternate_sampling,
@@ -118,7 +118,7 @@ def test_share_and_count_of_anchors(three_views):
 
 
 def test_refuses_what_does_not_fit(three_views, monkeypatch):
-    monkeypatch.setattr(memory_need, "physical_memory", lambda: 10**6)
+    monkeypatch.setattr(in_memory, "physical_memory", lambda: 10**6)
     with pytest.raises(
         ResourceError, match=r"SFMC needs about .* this machine has 1 MB"
     ):

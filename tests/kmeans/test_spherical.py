@@ -18,7 +18,7 @@ def directions(seed=0, n_rows=200, n_clusters=4):
 
 def test_finds_directions_whatever_the_lengths():
     X, truth = directions()
-    labels = spherical_kmeans(X, 4, rng=np.random.default_rng(0)).labels
+    labels = spherical_kmeans(X, 4, np.random.default_rng(0), 5, 20).labels
     assert len(set(zip(truth, labels, strict=True))) == 4
 
 
@@ -50,7 +50,7 @@ def test_the_start_of_lowest_inertia_wins():
         directional_lloyd(X, X[one_by_one.choice(150, 8, replace=False)], 20)
         for _ in range(6)
     ]
-    found = spherical_kmeans(X, 8, rng=np.random.default_rng(5), n_init=6)
+    found = spherical_kmeans(X, 8, np.random.default_rng(5), 6, 20)
     np.testing.assert_allclose(found.inertia, min(run.inertia for run in runs))
     assert found.inertia < max(run.inertia for run in runs) - 0.1
 
@@ -63,6 +63,6 @@ def test_an_empty_cluster_restarts_at_the_worst_row():
 
 def test_zero_rows_and_equal_rows_are_harmless():
     X = np.vstack([np.zeros((3, 2)), np.ones((4, 2))])
-    found = spherical_kmeans(X, 5, rng=np.random.default_rng(0))
+    found = spherical_kmeans(X, 5, np.random.default_rng(0), 5, 20)
     assert np.isfinite(found.inertia)
     assert len(set(found.labels[3:])) == 1

@@ -1,7 +1,5 @@
 """BMVC: binary codes and binary cluster centres learnt together."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -11,8 +9,11 @@ from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
-from manyview.baselines.parts.content_order import content_ordered, restored
-from manyview.baselines.parts.dense import dense_views
+from manyview.baselines.parts.in_memory import (
+    content_ordered,
+    dense_views,
+    restored,
+)
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.rbf_features import (
     BLOCK_ROWS,
@@ -153,7 +154,14 @@ class BMVC(MultiViewClusterer):
         # One view at a time: the RBF features are the largest thing in memory.
         Phis = [centred_features(Xs.pop(0), m) for m in self._maps]
         B = first_codes([Phis[v] for v in first], self.n_bits, rng)
-        now = self._iterate(Phis, B, rng)
+        factors = [factor(Phi, self.beta, self.gamma) for Phi in Phis]
+        C, G = first_clusters(B, self, rng)
+        now = State([], B, C, G, np.full(len(Phis), 1 / len(Phis)))
+        self.objective_: list[float] = []
+        for _ in range(self.max_iter):
+            now, loss = iterate(Phis, factors, now, self)
+            self.objective_.append(loss)
+        self.n_iter_ = self.max_iter
         self.view_weights_ = now.a
         self.embedding_ = restored(now.B.astype(np.int8), order)
         self.centroids_ = now.C.astype(np.int8)
@@ -168,27 +176,8 @@ class BMVC(MultiViewClusterer):
         B = signs(_mix(codes, self.view_weights_**self.r), tie=-1)
         return nearest_centroid(B, self.centroids_.astype(B.dtype))
 
-    def _iterate(
-        self, Phis: list[FloatArray], B: FloatArray, rng: np.random.Generator
-    ) -> State:
-        numbers = self.r, self.beta, self.gamma, self.cluster_weight, self.rho, self.mu
-        weights = Weights(*numbers)
-        factors = [factor(Phi, self.beta, self.gamma) for Phi in Phis]
-        C, G = first_clusters(B, self.n_clusters, self.n_init, weights, rng)
-        now = State([], B, C, G, np.full(len(Phis), 1 / len(Phis)))
-        self.objective_: list[float] = []
-        for _ in range(self.max_iter):
-            now, loss = iterate(Phis, factors, now, weights)
-            self.objective_.append(loss)
-        self.n_iter_ = self.max_iter
-        return now
-
     def _check_settings(self) -> None:
-        check_parameters(
-            self,
-            counts=("n_bits", "n_anchors", "max_iter", "n_init"),
-            numbers=("r", "beta", "gamma", "cluster_weight", "rho", "mu"),
-        )
+        check_parameters(self)
         if self.r <= 1 or self.beta == 0 or self.gamma >= 1 or self.mu == 0:
             raise InputError(
                 "BMVC needs r > 1, beta > 0, gamma < 1 and mu > 0; got "
@@ -205,17 +194,6 @@ class BMVC(MultiViewClusterer):
                 "counted from 0."
             )
         return [self.init_view]
-
-
-class Weights(NamedTuple):
-    """r, β, γ, λ, ρ and μ."""
-
-    r: float
-    beta: float
-    gamma: float
-    lam: float
-    rho: float
-    mu: float
 
 
 class State(NamedTuple):
@@ -250,13 +228,13 @@ def first_codes(
 
 
 def first_clusters(
-    B: FloatArray, c: int, n_init: int, weights: Weights, rng: np.random.Generator
+    B: FloatArray, model: BMVC, rng: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
     """Centroids and labels of the draw that ends with the smallest ‖B - GC‖²."""
-    runs = []
-    for _ in range(n_init):
+    c, runs = model.n_clusters, []
+    for _ in range(model.n_init):
         drawn = B[rng.choice(len(B), c, replace=False)]
-        runs.append(cluster_codes(B, drawn, nearest_centroid(B, drawn), weights))
+        runs.append(cluster_codes(B, drawn, nearest_centroid(B, drawn), model))
     # ‖B - GC‖² is a constant less twice the agreement of codes and centroids.
     return max(runs, key=lambda run: float(np.vdot(index_sum(B, run[1], c), run[0])))
 
@@ -272,7 +250,7 @@ def factor(Phi: FloatArray, beta: float, gamma: float) -> Any:
 
 
 def iterate(
-    Phis: list[FloatArray], factors: list[Any], now: State, weights: Weights
+    Phis: list[FloatArray], factors: list[Any], now: State, model: BMVC
 ) -> tuple[State, float]:
     """One round of all updates, and the objective after it."""
     Us = [
@@ -280,17 +258,17 @@ def iterate(
         for f, Phi in zip(factors, Phis, strict=True)
     ]
     codes = [Phi @ U for Phi, U in zip(Phis, Us, strict=True)]
-    centre = np.asarray(weights.lam, now.B.dtype) * now.C[now.G]
-    B = signs(_mix(codes, now.a**weights.r) + centre, tie=-1)
-    C, G = cluster_codes(B, now.C, now.G, weights)
-    h = np.array([view_loss(B, R, U, weights) for R, U in zip(codes, Us, strict=True)])
-    a = view_weights(h, weights.r)
-    loss = float(a**weights.r @ h) + weights.lam * float(np.sum((B - C[G]) ** 2))
+    centre = np.asarray(model.cluster_weight, now.B.dtype) * now.C[now.G]
+    B = signs(_mix(codes, now.a**model.r) + centre, tie=-1)
+    C, G = cluster_codes(B, now.C, now.G, model)
+    h = np.array([view_loss(B, R, U, model) for R, U in zip(codes, Us, strict=True)])
+    a = view_weights(h, model.r)
+    loss = float(a**model.r @ h) + model.cluster_weight * float(np.sum((B - C[G]) ** 2))
     return State(Us, B, C, G, a), loss
 
 
 def cluster_codes(
-    B: FloatArray, C: FloatArray, G: IntArray, weights: Weights
+    B: FloatArray, C: FloatArray, G: IntArray, model: BMVC
 ) -> tuple[FloatArray, IntArray]:
     """Alternate balanced binary centroids and nearest-centroid labels."""
     for _ in range(N_ASSIGN):
@@ -299,7 +277,7 @@ def cluster_codes(
         new = signs(S, tie=1)
         for _ in range(N_BALANCE):
             lean = new.sum(axis=1, keepdims=True)
-            new = signs(new + (S - weights.rho * lean) / weights.mu, tie=1)
+            new = signs(new + (S - model.rho * lean) / model.mu, tie=1)
         C = np.where(filled[:, None], new, C)
         G = nearest_centroid(B, C)
     return C, G
@@ -310,10 +288,10 @@ def nearest_centroid(B: FloatArray, C: FloatArray) -> IntArray:
     return np.asarray(np.argmax(B @ C.T, axis=1), dtype=np.intp)
 
 
-def view_loss(B: FloatArray, R: FloatArray, U: FloatArray, weights: Weights) -> float:
+def view_loss(B: FloatArray, R: FloatArray, U: FloatArray, model: BMVC) -> float:
     """h_v = ‖B - R‖² - γ ‖R‖² + β ‖U‖², R = Φ_vU_v; kept above 0 for the weights."""
-    fit = float(np.sum((B - R) ** 2)) - weights.gamma * float(np.sum(R**2))
-    return max(fit + weights.beta * float(np.sum(U**2)), 1e-12 * B.size)
+    fit = float(np.sum((B - R) ** 2)) - model.gamma * float(np.sum(R**2))
+    return max(fit + model.beta * float(np.sum(U**2)), 1e-12 * B.size)
 
 
 def view_weights(h: FloatArray, r: float) -> FloatArray:

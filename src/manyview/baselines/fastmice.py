@@ -1,10 +1,8 @@
 """FastMICE: an ensemble of random anchor graphs, cut and then cut together."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +12,7 @@ from manyview.arrays.linear import csr
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
-from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import scaled
 from manyview.baselines.parts.transfer_cut import transfer_cut
@@ -102,31 +100,20 @@ class FastMICE(MultiViewClusterer):
     n_members: int = 20
     n_anchors: int = 1000
     n_neighbors: int = 5
-    metric: str = "euclidean"
-    scaling: str | None = None
+    metric: Literal["euclidean", "cosine"] = "euclidean"
+    scaling: Literal[None, "standard", "sample", "unit"] = None
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(
-            self,
-            counts=("n_members", "n_anchors", "n_neighbors"),
-            metric=("euclidean", "cosine"),
-            scaling=(None, "standard", "sample", "unit"),
-        )
-        views = self._views_to_fit(X)
+        check_parameters(self)
         rng = generator(self.random_state)
-        raw, order = content_ordered(views, rng)
-        arrays = [scaled(x, self.scaling) for x in raw]
-        del raw
-        members = [self._member(arrays, child) for child in rng.spawn(self.n_members)]
+        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs = [scaled(x, self.scaling) for x in Xs]
+        members = [self._member(Xs, child) for child in rng.spawn(self.n_members)]
         embedding = transfer_cut(memberships(members), self.n_clusters)
         found = spherical_kmeans(
-            embedding,
-            self.n_clusters,
-            rng=rng,
-            n_init=CONSENSUS_INIT,
-            max_iter=CONSENSUS_ITER,
+            embedding, self.n_clusters, rng, CONSENSUS_INIT, CONSENSUS_ITER
         )
         # A cluster can stay empty where rows repeat; labels have no gaps.
         _, labels = np.unique(found.labels, return_inverse=True)
@@ -138,58 +125,42 @@ class FastMICE(MultiViewClusterer):
     def _member(self, arrays: list[FloatArray], rng: np.random.Generator) -> IntArray:
         """Labels of one base clustering."""
         n_samples = len(arrays[0])
-        plan = draw_plan([a.shape[1] for a in arrays], self.n_clusters, rng)
-        n_anchors = min(math.ceil(self.n_anchors / len(plan.views)), n_samples)
-        k = min(math.ceil(self.n_neighbors / len(plan.views)), n_anchors)
+        n_parts, features = draw_plan(
+            [a.shape[1] for a in arrays], self.n_clusters, rng
+        )
+        n_anchors = min(math.ceil(self.n_anchors / len(features)), n_samples)
+        k = min(math.ceil(self.n_neighbors / len(features)), n_anchors)
+        prepared = unit_rows if self.metric == "cosine" else np.asarray
         graphs = []
-        for v, features in zip(plan.views, plan.features, strict=True):
-            x = np.ascontiguousarray(arrays[v][:, features])
-            x = x if self.metric == "euclidean" else unit_rows(x)
-            anchors = pool_centres(x, n_anchors, rng)
-            anchors = anchors if self.metric == "euclidean" else unit_rows(anchors)
+        for v, columns in features.items():
+            x = prepared(np.ascontiguousarray(arrays[v][:, columns]))
+            anchors = prepared(pool_centres(x, n_anchors, rng))
             graphs.append(neighbour_graph(x, anchors, k, self.metric))
         B = sp.csr_array(sp.hstack(graphs, format="csr"))
-        n_parts = min(plan.n_clusters, n_samples, B.shape[1])
+        n_parts = min(n_parts, n_samples, B.shape[1])
         embedding = transfer_cut(B, n_parts)
-        return spherical_kmeans(
-            embedding, n_parts, rng=rng, n_init=1, max_iter=MEMBER_ITER
-        ).labels
-
-
-class MemberPlan(NamedTuple):
-    """What one base clustering looks at."""
-
-    n_clusters: int
-    views: IntArray
-    features: list[IntArray]
+        return spherical_kmeans(embedding, n_parts, rng, 1, MEMBER_ITER).labels
 
 
 def draw_plan(
     n_features: list[int], n_clusters: int, rng: np.random.Generator
-) -> MemberPlan:
-    """Random number of clusters, views and features of one member."""
+) -> tuple[int, dict[int, IntArray]]:
+    """Random number of clusters of one member, and features of the views it sees."""
     n_parts = int(rng.integers(n_clusters, 2 * n_clusters, endpoint=True))
     n_views = int(rng.integers(1, len(n_features), endpoint=True))
-    views = rng.choice(len(n_features), size=n_views, replace=False)
-    features = []
-    for v in views:
+    features = {}
+    for v in rng.choice(len(n_features), size=n_views, replace=False).tolist():
         n_kept = math.ceil(rng.uniform(*FEATURE_SHARE) * n_features[v])
-        features.append(rng.choice(n_features[v], size=n_kept, replace=False))
-    return MemberPlan(n_parts, views, features)
+        features[v] = rng.choice(n_features[v], size=n_kept, replace=False)
+    return n_parts, features
 
 
 def pool_centres(X: FloatArray, n_anchors: int, rng: np.random.Generator) -> FloatArray:
     """Centres of a few Lloyd iterations on a random pool of rows."""
-    pool = rng.choice(
-        len(X), size=min(len(X), ROWS_PER_ANCHOR * n_anchors), replace=False
-    )
-    model = KMeans(
-        n_anchors,
-        init="random",
-        n_init=1,
-        max_iter=MEMBER_ITER,
-        random_state=child_seed(rng),
-    )
+    n_rows = min(len(X), ROWS_PER_ANCHOR * n_anchors)
+    pool = rng.choice(len(X), size=n_rows, replace=False)
+    once = {"init": "random", "n_init": 1, "max_iter": MEMBER_ITER}
+    model = KMeans(n_anchors, **once, random_state=child_seed(rng))
     return np.asarray(quiet_fit(model, X[pool]).cluster_centers_)
 
 
@@ -205,15 +176,14 @@ def neighbour_graph(
         # Taking off the row's smallest distance cancels in the unit row and keeps
         # far rows from vanishing.
         w = np.exp(-(squared - squared[:, :1]) / (2 * scale**2))
-    graph: sp.csr_array = csr(ids, unit_rows(w.astype(np.float64)), len(anchors))
-    return graph
+    return sp.csr_array(csr(ids, unit_rows(w.astype(np.float64)), len(anchors)))
 
 
 def memberships(members: list[IntArray]) -> sp.csr_array:
     """One-hot incidence (n_samples, all base clusters), empty columns dropped."""
-    codes = [np.unique(labels, return_inverse=True)[1] for labels in members]
-    sizes = [int(code.max()) + 1 for code in codes]
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    columns = np.stack(codes, axis=1) + offsets
-    incidence: sp.csr_array = csr(columns, np.ones(columns.shape), sum(sizes))
-    return incidence
+    codes = np.stack(
+        [np.unique(labels, return_inverse=True)[1] for labels in members], axis=1
+    )
+    ends = np.cumsum(codes.max(axis=0) + 1)
+    columns = codes + np.concatenate([[0], ends[:-1]])
+    return sp.csr_array(csr(columns, np.ones(columns.shape), int(ends[-1])))

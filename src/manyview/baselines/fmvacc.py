@@ -1,17 +1,15 @@
 """FMVACC: per-view anchor graphs, matched anchor by anchor, then averaged."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
-from manyview.base import FloatArray, MultiViewClusterer
-from manyview.baselines.parts.anchor_match import fuse, match
-from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
@@ -114,16 +112,14 @@ class FMVACC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        counts, numbers = ("anchors_per_cluster", "n_init"), ("beta", "feature_weight")
-        check_parameters(self, counts=counts, numbers=numbers, flags=("exact",))
-        views = self._views_to_fit(X)
-        n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(views))
+        check_parameters(self)
         rng = generator(self.random_state)
-        arrays, order = content_ordered(views, rng)
+        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(order))
         fits = []
-        for array in arrays:
-            A = kmeans_centres(array, n_anchors, child_seed(rng))
-            fits.append(anchor_fit(z_feature(array), A, self.beta, self.exact))
+        for x in Xs:
+            A = kmeans_centres(x, n_anchors, child_seed(rng))
+            fits.append(anchor_fit(z_feature(x), A, self.beta, self.exact))
         graphs = [fit.Z for fit in fits]
         self.matches_ = np.stack(
             [np.arange(n_anchors)]
@@ -209,3 +205,45 @@ def update_graph(
         ahead = new + (t - 1) / (t + 2) * (new - Z)
         Z = new
     return Z
+
+
+def match(Z1: FloatArray, Zv: FloatArray, lam: float, exact: bool) -> IntArray:
+    """Anchor of the reference view for every anchor of another one."""
+    M = correspondence(Z1.T @ Z1, Zv.T @ Zv, Z1.T @ Zv, lam)
+    if not exact:
+        return np.asarray(np.argmax(M, axis=0))
+    ours, theirs = linear_sum_assignment(M, maximize=True)
+    return np.asarray(ours[np.argsort(theirs)])
+
+
+def correspondence(
+    S1: FloatArray, Sv: FloatArray, K: FloatArray, lam: float
+) -> FloatArray:
+    """Fixed point of the projected matching iteration (n_anchors, n_anchors)."""
+    m = len(K)
+    M = np.full((m, m), 1 / m**2)
+    for _ in range(50):
+        Y = doubly_stochastic(S1 @ M @ Sv + lam * K)
+        new = (M + Y) / 2
+        new /= new.max()
+        moved = np.abs(new - M).max()
+        M = new
+        if moved < 1e-6:
+            break
+    return M
+
+
+def doubly_stochastic(Y: FloatArray, n_rounds: int = 30) -> FloatArray:
+    """Alternating projections on unit row and column sums, and on ``Y >= 0``."""
+    m = len(Y)
+    for _ in range(n_rounds):
+        rows, columns = Y.mean(axis=1, keepdims=True), Y.mean(axis=0)
+        Y = np.maximum(Y - rows - columns + (1 + rows.sum()) / m, 0)
+    return Y
+
+
+def fuse(graphs: list[FloatArray], matches: IntArray) -> FloatArray:
+    """Mean of the views' graphs with matched columns added up."""
+    hot = np.eye(matches.shape[1], dtype=graphs[0].dtype)
+    pairs = zip(graphs, matches, strict=True)
+    return np.asarray(sum(Z @ hot[partner] for Z, partner in pairs) / len(graphs))

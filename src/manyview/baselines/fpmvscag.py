@@ -1,20 +1,18 @@
 """FPMVS-CAG: parameter-free subspace clustering with consensus anchors."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from manyview.base import FloatArray, MultiViewClusterer
-from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
 from manyview.baselines.parts.factor_updates import (
     anchor_step,
     inverse_weights,
     misfit,
 )
+from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
@@ -104,24 +102,10 @@ class FPMVSCAG(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        counts = ("max_iter", "n_init")
-        check_parameters(self, counts=counts, numbers=("tol",), flags=("exact",))
-        views = self._views_to_fit(X)
+        check_parameters(self)
         rng = generator(self.random_state)
-        raw, order = content_ordered(views, rng)
-        Xs = [z_feature(x) for x in raw]
-        del raw
-        now, losses = self._descend(Xs)
-        E = singular_rows(now.Z)
-        labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
-        self.embedding_ = restored(E, order)
-        self.anchor_graph_ = restored(now.Z, order)
-        self.view_weights_ = now.alpha
-        self.objective_ = losses
-        self.n_iter_ = len(losses)
-        return self._store_labels(restored(labels, order))
-
-    def _descend(self, Xs: list[FloatArray]) -> tuple[Factors, list[float]]:
+        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs = [z_feature(x) for x in Xs]
         now = start(Xs, self.n_clusters)
         losses: list[float] = []
         for _ in range(self.max_iter):
@@ -129,7 +113,13 @@ class FPMVSCAG(MultiViewClusterer):
             losses.append(loss)
             if len(losses) > 1 and abs(losses[-2] - loss) < self.tol * losses[-2]:
                 break
-        return now, losses
+        E = singular_rows(now.Z)
+        labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
+        self.embedding_ = restored(E, order)
+        self.anchor_graph_ = restored(now.Z, order)
+        self.view_weights_ = now.alpha
+        self.objective_, self.n_iter_ = losses, len(losses)
+        return self._store_labels(restored(labels, order))
 
 
 class Factors(NamedTuple):

@@ -1,16 +1,14 @@
 """FSMSC: subspace clustering guided by a subspace of all views together."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from manyview.base import FloatArray, MultiViewClusterer
-from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
 from manyview.baselines.parts.factor_updates import anchor_step, misfit
+from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
@@ -104,7 +102,7 @@ class FSMSC(MultiViewClusterer):
     tau: float = 1e-3
     lambda1: float = 500.0
     lambda2: float = 10.0
-    scaling: str | None = "sample"
+    scaling: Literal["sample", "standard", "unit", None] = "sample"
     exact: bool = False
     max_iter: int = 20
     n_init: int = 10
@@ -112,56 +110,27 @@ class FSMSC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(
-            self,
-            counts=("max_iter", "n_init"),
-            numbers=("tau", "lambda1", "lambda2"),
-            flags=("exact",),
-            scaling=("sample", "standard", "unit", None),
-        )
-        views = self._views_to_fit(X)
+        check_parameters(self)
         rng = generator(self.random_state)
-        raw, order = content_ordered(views, rng)
-        Xs = [self._scale(x) for x in raw]
-        Xbar = self._scale(np.concatenate(raw, axis=1))
-        del raw
-        Z, self.objective_ = self._descend(Xs, Xbar)
-        E = singular_rows(Z)
+        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xbar = self._scale(np.concatenate(Xs, axis=1))
+        Xs = [self._scale(x) for x in Xs]
+        Z = np.eye(len(Xbar), self.n_clusters, dtype=Xbar.dtype)
+        now = Factors(np.zeros((self.n_clusters,) * 2, Xbar.dtype), Z, Z)
+        self.objective_: list[float] = []
+        for _ in range(self.max_iter):
+            now, loss = iterate(Xs, Xbar, now, self)
+            self.objective_.append(loss)
+        E = singular_rows(now.Z)
         labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
         self.embedding_ = restored(E, order)
-        self.anchor_graph_ = restored(Z, order)
-        self.n_iter_ = len(self.objective_)
+        self.anchor_graph_ = restored(now.Z, order)
+        self.n_iter_ = self.max_iter
         return self._store_labels(restored(labels, order))
 
     def _scale(self, X: FloatArray) -> FloatArray:
         signs_only = self.scaling == "sample" and X.shape[1] <= 2
         return scaled(X, "standard" if signs_only else self.scaling)
-
-    def _descend(
-        self, Xs: list[FloatArray], Xbar: FloatArray
-    ) -> tuple[FloatArray, list[float]]:
-        problem = Problem(
-            Xs, Xbar, self.tau, self.lambda1, self.lambda2, exact=self.exact
-        )
-        dtype = Xbar.dtype
-        Z = np.eye(len(Xbar), self.n_clusters, dtype=dtype)
-        now = Factors(np.zeros((self.n_clusters,) * 2, dtype), Z, Z)
-        losses: list[float] = []
-        for _ in range(self.max_iter):
-            now, loss = iterate(problem, now)
-            losses.append(loss)
-        return now.Z, losses
-
-
-class Problem(NamedTuple):
-    """The data and the weights of the objective."""
-
-    Xs: list[FloatArray]
-    Xbar: FloatArray
-    tau: float
-    lambda1: float
-    lambda2: float
-    exact: bool
 
 
 class Factors(NamedTuple):
@@ -172,20 +141,22 @@ class Factors(NamedTuple):
     Zbar: FloatArray
 
 
-def iterate(problem: Problem, now: Factors) -> tuple[Factors, float]:
+def iterate(
+    Xs: list[FloatArray], Xbar: FloatArray, now: Factors, model: FSMSC
+) -> tuple[Factors, float]:
     """One round of all six updates, and the objective after it."""
-    Xs, Xbar, tau, lambda1, lambda2, exact = problem
+    lambda1, lambda2 = model.lambda1, model.lambda2
     anchors, A = anchor_step(Xs, now.A, now.Z, np.ones(len(Xs), Xbar.dtype))
     D = polar(Xbar.T @ now.Zbar)
     Q = guide(now.Z, now.Zbar, lambda1, lambda2)
     XD = Xbar @ D
-    Zbar = codes(XD, D, now.Z, Q, tau, lambda1, exact=exact)
+    Zbar = codes(XD, D, now.Z, Q, model)
     targets = [x @ M for x, M in zip(Xs, anchors, strict=True)]
-    divisor = len(Xs) + (1 if exact else 2) * lambda1
+    divisor = len(Xs) + (1 if model.exact else 2) * lambda1
     Z = project_simplex((sum(targets) + lambda1 * (Zbar @ Q.T)) / divisor)
     parts = zip(Xs, targets, anchors, strict=True)
     loss = sum(misfit(x, t, M, Z) for x, t, M in parts)
-    loss += tau * misfit(Xbar, XD, D, Zbar)
+    loss += model.tau * misfit(Xbar, XD, D, Zbar)
     loss += lambda1 * float(np.sum((Z - Zbar @ Q.T) ** 2))
     return Factors(A, Z, Zbar), loss + lambda2 * float(np.sum(Q**2))
 
@@ -199,17 +170,11 @@ def guide(
 
 
 def codes(
-    XD: FloatArray,
-    D: FloatArray,
-    Z: FloatArray,
-    Q: FloatArray,
-    tau: float,
-    lambda1: float,
-    *,
-    exact: bool,
+    XD: FloatArray, D: FloatArray, Z: FloatArray, Q: FloatArray, model: FSMSC
 ) -> FloatArray:
     """Z̄ (n_samples, c); with `exact` the minimiser of τ‖X̄ - Z̄D'‖² + λ₁‖Z - Z̄Q'‖²."""
+    tau, lambda1 = model.tau, model.lambda1
     eye = np.eye(len(Q), dtype=Q.dtype)
-    ridge = tau * (D.T @ D) if exact else (tau + lambda1) * eye
+    ridge = tau * (D.T @ D) if model.exact else (tau + lambda1) * eye
     inverse = np.linalg.pinv(lambda1 * (Q.T @ Q) + ridge, hermitian=True)
     return np.asarray((tau * XD + lambda1 * (Z @ Q)) @ inverse)

@@ -1,7 +1,5 @@
 """k-means on all views side by side, and on the view that looks best."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,16 +10,15 @@ from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
 from manyview.arrays.ops import namespace, to_host
 from manyview.base import FloatArray, IntArray, MultiViewClusterer, by_caller
-from manyview.baselines.parts.content_order import content_ordered, restored
-from manyview.baselines.parts.dense import dense_views
-from manyview.baselines.parts.standardise import feature_moments, z_feature
-from manyview.engine.contract import (
-    NO_CHECKPOINT,
-    Result,
-    State,
-    open_engine,
-    touches,
+from manyview.baselines.parts.in_memory import (
+    content_ordered,
+    dense_views,
+    restored,
 )
+from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.standardise import feature_moments, z_feature
+from manyview.engine.contract import NO_CHECKPOINT, Result, State, touches
+from manyview.engine.opening import open_engine
 from manyview.errors import InputError
 from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
@@ -100,11 +97,10 @@ class ConcatKMeans(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_count(self.n_init, "n_init")
+        check_parameters(self)
         views = self._views_to_fit(X)
-        saved = NO_CHECKPOINT
-        if self.checkpoint is not None:
-            saved = Checkpoint(self.checkpoint, self)
+        folder = self.checkpoint
+        saved = NO_CHECKPOINT if folder is None else Checkpoint(folder, self)
         rng = saved.keep("rng", generator(self.random_state))
         self._dtype = views.dtype
         engine = open_engine(views, self._dtype, engine=self.engine)
@@ -216,11 +212,10 @@ class BestViewKMeans(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_count(self.n_init, "n_init")
         check_count(self.n_scored, "n_scored", least=2)
-        views = self._views_to_fit(X)
+        check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(views, rng)
+        Xs, order = content_ordered(self._views_to_fit(X), rng)
         seed = child_seed(rng)  # one for all views: a view's place must not matter
         runs, scores = [], []
         for x in Xs:

@@ -1,17 +1,15 @@
 """LMTC: linear-kernel spectral embeddings tied together across views by a tensor."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, MultiViewClusterer
-from manyview.baselines.parts.content_order import content_ordered, restored
 from manyview.baselines.parts.embedding_kmeans import cluster_rows
+from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.standardise import scaled
@@ -98,8 +96,8 @@ class LMTC(MultiViewClusterer):
     n_clusters: int = 8
     _: KW_ONLY
     tensor_weight: float = 1.0
-    scaling: str | None = "unit"
-    norm: str = "mean"
+    scaling: Literal["unit", "standard", "sample", None] = "unit"
+    norm: Literal["mean", "sum"] = "mean"
     max_iter: int = 50
     tol: float = 1e-6
     n_init: int = 10
@@ -107,18 +105,10 @@ class LMTC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(
-            self,
-            counts=("max_iter", "n_init"),
-            numbers=("tensor_weight", "tol"),
-            scaling=("unit", "standard", "sample", None),
-            norm=("mean", "sum"),
-        )
-        views = self._views_to_fit(X)
+        check_parameters(self)
         rng = generator(self.random_state)
-        raw, order = content_ordered(views, rng)
-        Xs = [scaled(x, self.scaling) for x in raw]
-        del raw
+        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs = [scaled(x, self.scaling) for x in Xs]
         H = self._embed(Xs, rng)
         E = unit_rows(H.transpose(0, 2, 1).reshape(len(H), -1))
         labels = cluster_rows(E, self.n_clusters, self.n_init, rng)

@@ -1,18 +1,19 @@
 """OPMC: one-pass multi-view clustering, which turns out to be k-means."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
-from manyview.baselines.parts.content_order import content_ordered, restored
-from manyview.baselines.parts.dense import dense_views
 from manyview.baselines.parts.factor_updates import inverse_weights
+from manyview.baselines.parts.in_memory import (
+    content_ordered,
+    dense_views,
+    restored,
+)
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.kmeans.passes import Centres, nearest
@@ -89,7 +90,7 @@ class OPMC(MultiViewClusterer):
 
     n_clusters: int = 8
     _: KW_ONLY
-    weights: str = "equal"
+    weights: Literal["equal", "loss"] = "equal"
     n_init: int = 10
     max_iter: int = 100
     tol: float = 1e-5
@@ -97,20 +98,21 @@ class OPMC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        counts, choices = ("n_init", "max_iter"), ("equal", "loss")
-        check_parameters(self, counts=counts, numbers=("tol",), weights=choices)
-        views = self._views_to_fit(X)
+        check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(views, rng)
+        Xs, order = content_ordered(self._views_to_fit(X), rng)
         self._moments = [feature_moments(x) for x in Xs]
         rows = self._side_by_side(Xs)
         del Xs
-        runs = (self._descend(rows, rng) for _ in range(self.n_init))
+        sizes = np.asarray(self.n_features_per_view_)
+        draws = (
+            rng.integers(self.n_clusters, size=len(rows)) for _ in range(self.n_init)
+        )
+        runs = (descend(rows, sizes, labels, self) for labels in draws)
         best = min(runs, key=lambda run: run.losses[-1])
         self.cluster_centers_ = best.centres.astype(rows.dtype)
         self.view_weights_ = best.weights
-        self.objective_ = best.losses
-        self.n_iter_ = len(best.losses)
+        self.objective_, self.n_iter_ = best.losses, len(best.losses)
         return self._store_labels(restored(best.labels, order))
 
     def predict(self, X: Any) -> IntArray:
@@ -123,17 +125,6 @@ class OPMC(MultiViewClusterer):
     def _side_by_side(self, Xs: list[FloatArray]) -> FloatArray:
         pairs = zip(Xs, self._moments, strict=True)
         return np.concatenate([z_feature(x, m) for x, m in pairs], axis=1)
-
-    def _descend(self, rows: FloatArray, rng: np.random.Generator) -> Run:
-        return descend(
-            rows,
-            np.asarray(self.n_features_per_view_),
-            rng.integers(self.n_clusters, size=len(rows)),
-            self.n_clusters,
-            by_loss=self.weights == "loss",
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
 
 
 class Assignment(NamedTuple):
@@ -154,37 +145,29 @@ class Run(NamedTuple):
 
 
 def descend(
-    rows: FloatArray,
-    n_features: IntArray,
-    labels: IntArray,
-    n_clusters: int,
-    *,
-    by_loss: bool,
-    max_iter: int,
-    tol: float,
+    rows: FloatArray, n_features: IntArray, labels: IntArray, model: OPMC
 ) -> Run:
     """Iterate from a labelling of the rows until the loss settles.
 
-    `n_features` says how many columns belong to each view; `by_loss` weighs the
-    views by 1/loss instead of equally.
+    `n_features` says how many columns belong to each view.
     """
     squares = np.zeros(rows.shape[1])
     for block in gen_batches(len(rows), BLOCK_ROWS):
         squares += np.sum(rows[block].astype(np.float64, copy=False) ** 2, axis=0)
     weights = np.full(len(n_features), 1 / len(n_features))
-    now = _group(rows, labels, n_clusters)
+    now = _group(rows, labels, model.n_clusters)
     losses: list[float] = []
-    for _ in range(max_iter):
+    for _ in range(model.max_iter):
         centres = now.sums / np.maximum(now.counts, 1)[:, None]
         column_weights = np.repeat(weights**2, n_features)
         now = assign(rows, centres, column_weights)
         if (now.counts == 0).any():
             now = _fill_empty(rows, now, centres)
         per_view = _view_losses(squares, now, centres, n_features)
-        if by_loss:
+        if model.weights == "loss":
             weights = inverse_weights(per_view)
         losses.append(float(weights**2 @ per_view))
-        if len(losses) > 1 and losses[-2] - losses[-1] <= tol * losses[-2]:
+        if len(losses) > 1 and losses[-2] - losses[-1] <= model.tol * losses[-2]:
             break
     return Run(now.labels, centres, weights, losses)
 

@@ -1,7 +1,5 @@
 """SFMC: one joint anchor graph bent into as many components as clusters."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,8 +13,7 @@ from manyview.baselines.parts.bipartite import (
     component_graph,
     settle_components,
 )
-from manyview.baselines.parts.dense import dense_views
-from manyview.baselines.parts.memory_need import require_memory
+from manyview.baselines.parts.in_memory import dense_views, require_memory
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.errors import InputError
@@ -128,7 +125,7 @@ class SFMC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self, counts=("n_neighbors", "max_iter"), flags=("exact",))
+        check_parameters(self)
         views = self._views_to_fit(X)
         n_anchors = self._anchor_count(len(views))
         require_memory(

@@ -1,25 +1,32 @@
 """sMERA-MVC (reconstruction): a low-rank fold of the row index."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.cluster import KMeans
+from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum, unit_rows
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
-from manyview.baselines.parts.dense import dense_views
-from manyview.baselines.parts.fold_admm import admm
-from manyview.baselines.parts.memory_need import require_memory
+from manyview.baselines.parts.in_memory import dense_views, require_memory
 from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.procrustes import polar
 from manyview.errors import InputError, InputTypeError
 from manyview.kmeans.passes import quiet_fit
 from manyview.views.parsing import check_count, child_seed, generator
 from manyview.views.views import Views
+
+# The residual that ends the rounds, and the first penalties of the fold and of the
+# data, doubled every round up to a cap: the authors' public drivers.
+TOLERANCE = 1e-6
+MU_TENSOR, MU_DATA, MU_CAP = 1e-3, 5e-4, 1e11
+# Entries of a block of rows: 2 MB, which stay in cache through a sweep.
+SWEEP_ENTRIES = 250_000
 
 
 @dataclass(eq=False, repr=False)
@@ -125,33 +132,21 @@ class SMERAMVC(MultiViewClusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` as they stand; `y` is ignored."""
-        counts = ("n_anchors", "rank", "max_iter", "n_init")
-        check_parameters(self, counts=counts, numbers=("residual_weight",))
+        check_parameters(self)
         views = self._views_to_fit(X)
         self.fold_ = self._fold_of(len(views))
-        require_memory(
-            memory_need(views, self.fold_, self.n_anchors),
-            "SMERAMVC",
-            f"{len(views)} rows and {self.n_features_in_} features",
-        )
+        size = f"{len(views)} rows and {self.n_features_in_} features"
+        needed = memory_need(views, self.fold_, self.n_anchors)
+        require_memory(needed, "SMERAMVC", size)
         arrays = [unit_rows(a) for a in dense_views(views)]
         n_folded = self.fold_[0] * self.fold_[1]
-        found = admm(
-            [a[:n_folded] for a in arrays],
-            self.fold_,
-            n_anchors=self.n_anchors,
-            rank=self.rank,
-            lam=self.residual_weight,
-            max_iter=self.max_iter,
-        )
+        found = admm([a[:n_folded] for a in arrays], self.fold_, self)
         self.objective_, self.residuals_ = found.objective, found.residuals
         self.n_iter_ = len(found.residuals)
         self.embedding_ = np.linalg.svd(sum(found.Zs), full_matrices=False)[0]
-        search = KMeans(
-            min(self.n_clusters, n_folded),
-            n_init=self.n_init,
-            random_state=child_seed(generator(self.random_state)),
-        )
+        seed = child_seed(generator(self.random_state))
+        c = min(self.n_clusters, n_folded)
+        search = KMeans(c, n_init=self.n_init, random_state=seed)
         labels = quiet_fit(search, self.embedding_).labels_
         return self._store_labels(extend(labels, arrays, n_folded))
 
@@ -193,3 +188,125 @@ def extend(labels: IntArray, arrays: list[FloatArray], n_folded: int) -> IntArra
     rest = np.concatenate([a[n_folded:] for a in arrays], axis=1)
     _, nearest = nearest_anchors(rest, means.astype(rest.dtype), 1)
     return np.concatenate([labels, nearest[:, 0]])
+
+
+class Decomposition(NamedTuple):
+    """Result of `admm`."""
+
+    As: list[FloatArray]
+    Zs: list[FloatArray]
+    objective: float
+    residuals: list[tuple[float, float]]
+
+
+class Residual(NamedTuple):
+    """``R_v`` and the share of each row that is ``Lam_v / mu2``; the rest is E_v.
+
+    Neither E nor Lam is ever stored.
+    """
+
+    R: FloatArray
+    kept: FloatArray
+
+
+def admm(
+    arrays: list[FloatArray], fold: tuple[int, int], model: SMERAMVC
+) -> Decomposition:
+    """The iteration of `SMERAMVC` on unit rows; everything starts at zero.
+
+    Rows are swept in blocks that stay in cache; besides the data only one array of its
+    size is kept.
+    """
+    lam = model.residual_weight
+    n_samples = len(arrays[0])
+    Z = np.zeros((len(arrays), n_samples, model.n_anchors))
+    Y, Gam = np.zeros_like(Z), np.zeros_like(Z)
+    left = [Residual(np.zeros_like(X), np.ones(n_samples, X.dtype)) for X in arrays]
+    As = [np.empty(0)] * len(arrays)
+    mu1, mu2, shrunk = MU_TENSOR, MU_DATA, 1.0
+    residuals: list[tuple[float, float]] = []
+    for _ in range(model.max_iter):
+        gap = 0.0
+        for v, X in enumerate(arrays):
+            As[v] = polar(anchor_target(X, left[v], Z[v], shrunk))
+            pull = (mu1 * Y[v] - Gam[v]) / mu2
+            moved = sweep(X, left[v], Z[v], As[v], pull, (mu1, mu2, shrunk), lam)
+            gap = max(gap, moved)
+        Y = low_rank_fold(Z + Gam / mu1, fold, model.rank)
+        Gam += mu1 * (Z - Y)
+        residuals.append((gap, float(np.abs(Z - Y).max())))
+        if max(residuals[-1]) < TOLERANCE:
+            break
+        shrunk = mu2 / min(2 * mu2, MU_CAP)
+        mu1, mu2 = min(2 * mu1, MU_CAP), min(2 * mu2, MU_CAP)
+    lengths = (((1 - r.kept) * np.linalg.norm(r.R, axis=1)).sum() for r in left)
+    return Decomposition(As, list(Z), lam * float(sum(lengths)), residuals)
+
+
+def split_off(X: FloatArray, left: Residual, rows: slice, shrunk: float) -> FloatArray:
+    """Rows of ``W = X - E + Lam / mu2``; `shrunk` is the last mu2 over this one."""
+    share = (1 + shrunk) * left.kept[rows] - 1
+    return np.asarray(X[rows] + left.R[rows] * share[:, None])
+
+
+def anchor_target(
+    X: FloatArray, left: Residual, Z: FloatArray, shrunk: float
+) -> FloatArray:
+    """``Z'W`` (n_anchors, n_features)."""
+    target = np.zeros((Z.shape[1], X.shape[1]))
+    for rows in _blocks(X):
+        target += Z[rows].T.astype(X.dtype) @ split_off(X, left, rows, shrunk)
+    return target.astype(X.dtype)
+
+
+def sweep(
+    X: FloatArray,
+    left: Residual,
+    Z: FloatArray,
+    A: FloatArray,
+    pull: FloatArray,
+    penalties: tuple[float, float, float],
+    lam: float,
+) -> float:
+    """Z-, E- and Lam-step of one view, in place and block by block.
+
+    Returns the largest entry of ``X - ZA - E``, by which Lam / mu2 moves.
+    """
+    mu1, mu2, shrunk = penalties
+    largest = 0.0
+    for rows in _blocks(X):
+        W = split_off(X, left, rows, shrunk)
+        Z[rows] = np.maximum(W @ A.T + pull[rows], 0) * (mu2 / (mu1 + mu2))
+        old = left.R[rows] * (shrunk * left.kept[rows])[:, None]
+        R = X[rows] - Z[rows].astype(X.dtype) @ A + old
+        lengths = np.sqrt(np.einsum("ij,ij->i", R, R))
+        kept = np.minimum(lam / mu2 / np.where(lengths > 0, lengths, 1), 1)
+        left.R[rows], left.kept[rows] = R, kept
+        R *= left.kept[rows, None]
+        R -= old
+        largest = max(largest, float(np.abs(R).max()))
+    return largest
+
+
+def _blocks(X: FloatArray) -> Iterator[slice]:
+    yield from gen_batches(len(X), max(1, SWEEP_ENTRIES // X.shape[1]))
+
+
+def low_rank_fold(T: FloatArray, fold: tuple[int, int], rank: int) -> FloatArray:
+    """Nearest tensor (n_views, n_samples, n_anchors) whose fold has rank `rank`."""
+    block_rows, n_blocks = fold
+    n_views, _, n_anchors = T.shape
+    folded = T.reshape(n_views, n_blocks, block_rows, n_anchors)
+    M = folded.transpose(3, 1, 2, 0).reshape(n_anchors * n_blocks, -1)
+    L = truncate(M, rank).reshape(n_anchors, n_blocks, block_rows, n_views)
+    return L.transpose(3, 1, 2, 0).reshape(T.shape)
+
+
+def truncate(M: FloatArray, rank: int) -> FloatArray:
+    """Best rank-`rank` approximation, through the smaller Gram matrix."""
+    if M.shape[0] < M.shape[1]:
+        return truncate(M.T, rank).T
+    p = M.shape[1]
+    first = max(0, p - rank)
+    _, Q = eigh(M.T @ M, subset_by_index=[first, p - 1], check_finite=False)
+    return np.asarray((M @ Q) @ Q.T)

@@ -20,12 +20,7 @@ class SphericalClusters(NamedTuple):
 
 
 def spherical_kmeans(
-    X: Matrix,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    n_init: int = 5,
-    max_iter: int = 20,
+    X: Matrix, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> SphericalClusters:
     """Minimise ``Σ_i (1 - x_i' c_{y_i})`` over labels y and unit centres c.
 

@@ -5,8 +5,6 @@ bends such a graph until it falls apart into the wanted number of connected
 components. No dense row-by-anchor matrix is ever held, only blocks of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,10 +1,8 @@
 """From an embedding to labels, as most of the compared methods do it.
 
-Their papers run k-means many times and report the best run by the known
-labels. Here the run of lowest inertia counts, which needs no labels.
+Their papers report the best k-means run by the known labels; here the run of lowest
+inertia counts.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from sklearn.cluster import KMeans

@@ -1,7 +1,5 @@
 """Updates that the methods which factor the views share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from manyview.base import FloatArray

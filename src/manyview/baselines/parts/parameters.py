@@ -1,32 +1,23 @@
-"""The parameters of a compared method, each checked by its kind."""
+"""The parameters of a compared method, each checked by the type of its field."""
 
-from __future__ import annotations
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from collections.abc import Iterable
-from typing import Any
-
-from manyview.base import MultiViewClusterer
 from manyview.views.parsing import check_choice, check_count, check_flag, check_number
 
+_CHECKS = {int: check_count, float: check_number, bool: check_flag}
 
-def check_parameters(
-    model: MultiViewClusterer,
-    *,
-    counts: Iterable[str] = (),
-    numbers: Iterable[str] = (),
-    flags: Iterable[str] = (),
-    **choices: tuple[Any, ...],
-) -> None:
-    """Refuse the first parameter that is not what its kind asks for.
 
-    `counts` are whole numbers from 1 on, `numbers` are finite and not negative,
-    `flags` True or False; any other keyword is a parameter with its choices.
+def check_parameters(model: Any) -> None:
+    """Refuse the first parameter that is not what the type of its field asks for.
+
+    ``int`` is a whole number from 1 on, ``float`` finite and not negative, ``bool``
+    True or False, ``Literal`` one of its words. Other types are the method's own care.
     """
-    for name in counts:
-        check_count(getattr(model, name), name)
-    for name in numbers:
-        check_number(getattr(model, name), name)
-    for name in flags:
-        check_flag(getattr(model, name), name)
-    for name, known in choices.items():
-        check_choice(getattr(model, name), name, known)
+    kinds = get_type_hints(type(model))
+    for name in (field.name for field in fields(model)):
+        kind, value = kinds[name], getattr(model, name)
+        if kind in _CHECKS:
+            _CHECKS[kind](value, name)
+        elif get_origin(kind) is Literal:
+            check_choice(value, name, get_args(kind))

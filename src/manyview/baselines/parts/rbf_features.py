@@ -1,14 +1,12 @@
 """Centred RBF features of the distances to drawn rows, one view at a time."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from manyview.base import FloatArray
-from manyview.engine.contract import open_engine
+from manyview.engine.opening import open_engine
 from manyview.stages.anchors import Kernel, features, make_kernels
 from manyview.stages.scaling import Scaling
 from manyview.views.views import Views

@@ -1,28 +1,15 @@
 """Euclidean projection of many vectors at once onto the probability simplex."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
-FloatArray = np.ndarray[Any, Any]
-IntArray = np.ndarray[Any, Any]
+from manyview.base import FloatArray, IntArray
 
 
 def project_simplex(U: FloatArray) -> FloatArray:
     """Nearest point of the simplex to every row of U: ``argmin_z ‖z - u‖²``.
 
     The minimiser over ``z ≥ 0, Σz = 1`` is ``max(u - θ, 0)`` with the one θ that
-    makes the entries sum to 1; sorting finds it in O(m log m) a row. float32 stays
-    float32.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.baselines.parts.simplex import project_simplex
-    >>> project_simplex(np.array([[0.75, 0.25, -1.0], [3.0, 0.0, 0.0]])).tolist()
-    [[0.75, 0.25, 0.0], [1.0, 0.0, 0.0]]
+    makes the entries sum to 1; sorting finds it in O(m log m) a row.
     """
     # Entries more than 1 below the largest project to 0, so nothing is lost by
     # clipping there, and large or infinite inputs stay harmless.

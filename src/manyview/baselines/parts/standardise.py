@@ -4,16 +4,11 @@ Per feature and per sample are not interchangeable: the published figures of a
 method rest on the one its authors used.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import unit_rows
-
-FloatArray = np.ndarray[Any, Any]
+from manyview.base import FloatArray
 
 # Rows whose float64 copies stay in cache.
 BLOCK_ROWS = 4096
@@ -55,13 +50,6 @@ def z_feature(
     """Every feature to mean 0 and standard deviation 1 (ddof 1) over the samples.
 
     New rows take the `moments` (`feature_moments`) of the training rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.baselines.parts.standardise import z_feature
-    >>> z_feature(np.array([[1.0, 5.0], [3.0, 5.0], [5.0, 5.0]])).tolist()
-    [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
     """
     mean, scale = feature_moments(X) if moments is None else moments
     Z: FloatArray = X - mean

@@ -1,7 +1,5 @@
 """Transfer cut: normalised cut of a bipartite graph through its small side."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
@@ -16,19 +14,8 @@ def transfer_cut(B: sp.csr_array, n_vectors: int) -> FloatArray:
 
     With ``Dx = diag(B 1)``, ``W = B' Dx^{-1} B`` and ``D = diag(W 1)``, the leading
     eigenvectors ``E`` of ``D^{-1/2} W D^{-1/2}`` give ``Dx^{-1} B D^{-1/2} E``: the
-    same subspace as the (n + p)-sized normalised cut, from a p-sized problem.
-
-    B (n_samples, n_columns) is not negative, and its empty rows embed at zero. No more
-    than n_columns vectors are returned.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from manyview.baselines.parts.transfer_cut import transfer_cut
-    >>> B = sp.csr_array(np.kron(np.eye(2), np.ones((3, 2))))
-    >>> F = transfer_cut(B, 2)
-    >>> bool(np.allclose(F @ F.T, np.kron(np.eye(2), np.ones((3, 3)))))
-    True
+    same subspace as the (n + p)-sized normalised cut, from a p-sized problem. Empty
+    rows of B embed at zero; there are at most p vectors.
     """
     Q = sp.diags_array(inverse(B.sum(axis=1))) @ B
     W = (B.T @ Q).toarray()

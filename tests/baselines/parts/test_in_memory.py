@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from manyview.baselines.parts.content_order import content_ordered, restored
+from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.views.views import Views
 
 
