@@ -416,9 +416,10 @@ def test_results_go_back_to_the_callers_order():
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["CCV", "Handwritten"])
-@pytest.mark.parametrize("make", [MODELS["drawn"], MODELS["given"], MODELS["spectral"]])
+@pytest.mark.parametrize("model", ["drawn", "given", "spectral"])
 @FLOATS
-def test_real_data_in_any_order(name, make, dtype, load_npz):
+def test_real_data_in_any_order(name, model, dtype, load_npz):
+    make = MODELS[model]
     views, labels = load_npz(name)
     whole = Views([x.astype(dtype) for x in views])
     anchors = some_rows(whole, 200)

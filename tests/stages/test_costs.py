@@ -1,0 +1,57 @@
+"""What a plan counts: fields per row, passes and work grow as the method does."""
+
+import numpy as np
+import pytest
+
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
+from manyview.engine.contract import lowered
+from manyview.stages.costs import UNKNOWN_CLUSTERS, graph_cost, plan_of, rounds_cost
+from manyview.views.views import Views
+
+WIDTHS = (20, 30)
+
+
+def bytes_of(cost):
+    return {need.name: need.bytes_per_row for need in cost.needs}
+
+
+def test_the_graph_keeps_two_vectors_per_cluster():
+    cost = graph_cost(10_000, WIDTHS, 4, AnchorSpectral(7))
+    assert bytes_of(cost) == {"F": 2 * 7 * 4, "labels": 8.0}
+    unknown = graph_cost(10_000, WIDTHS, 4, AnchorSpectral("auto"))
+    assert bytes_of(unknown)["F"] == 2 * UNKNOWN_CLUSTERS * 4
+
+
+def test_rounds_keep_the_features_of_every_view():
+    model = S2MVTC(7, n_anchors=100)
+    cost = rounds_cost(10_000, WIDTHS, 4, model, graph=True, n_rounds=2)
+    found = bytes_of(cost)
+    assert found["features"] == 100 * 2 * 4 and found["B_bar"] == 2 * 7 * 4
+    more = rounds_cost(10_000, WIDTHS, 4, model, graph=True, n_rounds=5)
+    assert more.passes == cost.passes + 3 and more.flops > cost.flops
+
+
+def test_along_an_order_the_basis_is_that_of_the_frequencies():
+    model = SequenceS2MVTC(7, n_low=5, n_components=11)
+    cost = rounds_cost(10_000, WIDTHS, 8, model, graph=False, n_rounds=2)
+    found = bytes_of(cost)
+    assert found["F"] == 9 * 8 and found["B_bar"] == 11 * 8
+
+
+def test_a_sample_makes_the_grams_of_many_rows_cheaper():
+    model = S2MVTC(7, n_anchors=1000)
+    exact = model.get_params() | {"lam": 0.1}
+    with lowered(sampled_rows=1000):
+        quick = rounds_cost(10_000, WIDTHS, 4, model, graph=True, n_rounds=1)
+        whole = rounds_cost(10_000, WIDTHS, 4, S2MVTC(**exact), graph=True, n_rounds=1)
+    # Two Grams: of a sample in float32, of all rows in float64 at twice the price.
+    saved = 1000**2 * 2 * (2.0 * 10_000 - 1000)
+    assert whole.flops - quick.flops == pytest.approx(saved)
+
+
+@pytest.mark.parametrize("model", [S2MVTC(3), SequenceS2MVTC(3), AnchorSpectral(3)])
+def test_a_plan_counts_the_rows_of_the_views(model):
+    views = Views([np.ones((500, 4), np.float32), np.ones((500, 6), np.float32)])
+    assert str(plan_of(model, views)).startswith("500 rows")
+    with lowered(block_rows=100):
+        assert str(plan_of(model, views)).startswith("500 rows in 5 blocks")
