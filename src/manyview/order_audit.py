@@ -164,11 +164,10 @@ def audit_order(
         )
     stand = _stand(len(given), order, groups)
     recordings = None if groups is None else np.asarray(groups)[stand]
-    audited = SequenceS2MVTC(min_duration=MIN_DURATION)
-    fit = _Fit(estimator or audited, n_clusters, random_state, recordings)
+    audited = estimator or SequenceS2MVTC(min_duration=MIN_DURATION)
+    fit = _Fit(audited, n_clusters, random_state, recordings)
     found, alike = _partitions(given[stand], fit, free=estimator is None)
-    back = np.argsort(stand)
-    found = {run: x[back] for run, x in found.items()}
+    found = {run: x[np.argsort(stand)] for run, x in found.items()}
     return _judge(fit, found, known, alike, given.origin or "the data")
 
 
@@ -234,8 +233,7 @@ def alike_beyond_chance(labels: Labels) -> float:
     0 by chance, 1 when all neighbours do. In a shuffled file nothing but the method
     can tie neighbours.
     """
-    n_samples = len(labels)
-    counts = np.bincount(labels).astype(float)
+    n_samples, counts = len(labels), np.bincount(labels).astype(float)
     chance = float((counts * (counts - 1)).sum()) / (n_samples * (n_samples - 1))
     alike = float((labels[1:] == labels[:-1]).mean())
     return (alike - chance) / max(1.0 - chance, 1e-9)
@@ -284,10 +282,8 @@ def _trust(free: bool, scores: dict[str, dict[str, float]]) -> tuple[bool | None
     """Can the result in the given order be trusted, and why."""
     own = scores[GIVEN].get("NMI")
     if free:
-        return (
-            None if own is None else True,
-            "The order of the rows cannot have made it.",
-        )
+        trusted = None if own is None else True
+        return trusted, "The order of the rows cannot have made it."
     if own is None:
         return None, (
             "Trust it only if the order itself is real (time, frames, scan lines); "

@@ -49,7 +49,7 @@ def test_no_estimator_sees_the_labels(few) -> None:
 
 def test_what_is_written(few, rows, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    folder, drawn = write_demo(tmp_path / "demo", few, rows, 0)
+    folder, drawn = write_demo(tmp_path / "demo", few, rows, 0, force=False)
     assert drawn
     assert (folder / "embedding.png").read_bytes().startswith(b"\x89PNG")
     with (folder / "scores.csv").open(newline="") as file:
@@ -57,14 +57,14 @@ def test_what_is_written(few, rows, tmp_path: Path) -> None:
     assert [line["method"] for line in table] == [row.name for row in rows]
     assert float(table[-1]["ACC"]) == pytest.approx(rows[-1].scores["ACC"], abs=1e-4)
     assert read_meta(folder)["scores"] == pytest.approx(rows[-1].scores)
-    write_demo(folder, few, rows, 0)
+    write_demo(folder, few, rows, 0, force=False)
 
 
 def test_the_run_of_another_command_is_kept(few, rows, tmp_path: Path) -> None:
     run = Run(np.zeros(3, int), "OPMC", {}, {}, {})
     folder = write_run(tmp_path / "demo", run)
     with pytest.raises(OSError, match="--force"):
-        write_demo(folder, few, rows, 0)
+        write_demo(folder, few, rows, 0, force=False)
     assert read_meta(folder)["method"] == "OPMC"
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from manyview.experiments import reproduce as module
 from manyview.experiments.execute import Limits
-from manyview.experiments.reproduce import reproduce
+from manyview.experiments.reproduce import data_table, reproduce
 
 
 @pytest.mark.slow
@@ -31,3 +31,11 @@ def test_one_command_writes_everything_and_resumes(small, tmp_path, monkeypatch)
     before = (tmp_path / "results.jsonl").read_bytes()
     reproduce([small], tmp_path, **call)
     assert (tmp_path / "results.jsonl").read_bytes() == before
+
+
+def test_shape_classes_and_order_of_every_set(small):
+    table = data_table([small, small])
+    cells = [c.text for c in table.rows[0]]
+    assert cells[:5] == ["small", "90", "4, 5", "3", "30"]
+    assert len(cells) == len(table.columns)
+    assert len(table.rows) == 2

@@ -36,7 +36,9 @@ def test_many_rows_are_drawn_from(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(flat.points) == len(set(flat.rows)) == 10
     again = plot.flatten(rows, method="pca", random_state=3)
     np.testing.assert_array_equal(flat.rows, again.rows)
-    assert "10 rows drawn from 30" in plot._caption(flat, 30)
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    figure = plot.draw_embedding(flat, {"All": np.zeros(30)}, title="Thirty rows")
+    assert "10 rows drawn from 30" in figure.get_supxlabel()
 
 
 def test_few_rows_are_all_shown() -> None:
@@ -84,7 +86,13 @@ def test_a_figure_has_titles_names_and_every_row(
 
 
 def test_groups_differ_in_colour_or_marker() -> None:
-    looks = {(plot.COLOURS[i % len(plot.COLOURS)], plot._marker(i)) for i in range(80)}
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    axis = plot.new_figure(3, 3, "Eighty groups").subplots()
+    plot.scatter_groups(axis, np.zeros((80, 2)), np.arange(80), size=5)
+    looks = {
+        (tuple(c.get_facecolor()[0]), c.get_paths()[0].vertices.tobytes())
+        for c in axis.collections
+    }
     assert len(looks) == 80
 
 

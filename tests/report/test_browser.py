@@ -7,8 +7,8 @@ import pytest
 
 from manyview.experiments.index_page import IndexPage
 from manyview.present.table import Table
+from manyview.report import plotly_script, render
 from manyview.report.subject import Subject
-from manyview.report.writing import plotly_script, render
 
 from .conftest import EVIL
 

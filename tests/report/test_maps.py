@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from manyview import Views
 from manyview.present import plot
 from manyview.report.maps import _side_by_side, lay_out, lay_out_views, reduce
-from manyview.report.subject import _measure
+from manyview.report.subject import _influence_of
 
 
 def test_further_rows_lie_amid_their_neighbours(monkeypatch) -> None:
@@ -33,9 +33,9 @@ def test_a_view_map_leaves_out_the_rows_without_it() -> None:
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_wide_views_are_reduced(kind) -> None:
     x = np.random.default_rng(0).normal(size=(80, 200))
-    reduced = reduce(kind(x), 0)
+    reduced = reduce(kind(x))
     assert reduced.shape == (80, 50)
-    assert reduce(kind(x[:, :3]), 0) == pytest.approx(x[:, :3])
+    assert reduce(kind(x[:, :3])) == pytest.approx(x[:, :3])
 
 
 def test_side_by_side_gives_every_view_the_same_say() -> None:
@@ -58,7 +58,7 @@ def test_maps_and_influence_keep_the_callers_views_and_rows() -> None:
     for first in range(3):
         order = np.roll(np.arange(3), first)
         views = Views([parts[v] for v in order])
-        found = _measure(views, labels)
+        found = _influence_of(None, views, labels)
         assert order[found.overall.argmax()] == 1
         assert found.overall.max() > 0.6
         flat = lay_out_views(views, np.arange(120), 3, method="pca")

@@ -9,9 +9,8 @@ from manyview.baselines import ConcatKMeans
 from manyview.errors import DependencyError, FileError
 from manyview.metrics import clustering_scores
 from manyview.order_audit import audit_order
-from manyview.report import maps, write_report
+from manyview.report import maps, render, write_report
 from manyview.report.subject import of_model
-from manyview.report.writing import render
 
 
 def text_of(subject) -> str:

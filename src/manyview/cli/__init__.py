@@ -5,8 +5,6 @@ standard error; 130 stopped by Ctrl-C; 1 anything else. A group of commands is o
 file; `app` lists them.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Sequence
@@ -50,18 +48,12 @@ def _run(args: list[str]) -> int:
     try:
         code = command.main(args, prog_name="manyview", standalone_mode=False)
     except click_error as error:
-        terminal.complain(_in_words(error))
+        text, context = cast(Any, error).format_message(), getattr(error, "ctx", None)
+        where = "manyview" if context is None else context.command_path
+        terminal.complain(f"{text.strip().rstrip('.')}. See {where} --help.")
         return 2
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     if code == 130:
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
-
-
-def _in_words(error: Any) -> str:
-    """click's message and where to read on."""
-    text: str = error.format_message()
-    context = getattr(error, "ctx", None)
-    where = "manyview" if context is None else context.command_path
-    return f"{text.strip().rstrip('.')}. See {where} --help."

@@ -1,7 +1,5 @@
 """Which commands there are, in the order ``manyview --help`` shows them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

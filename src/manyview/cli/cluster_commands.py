@@ -20,8 +20,7 @@ from manyview.cli.estimator_options import (
     parse_settings,
     place_settings,
 )
-from manyview.cli.label_files import match_rows, read_labels
-from manyview.cli.read_input import known_scores, read_views
+from manyview.cli.read_input import known_scores, match_rows, read_labels, read_views
 from manyview.errors import InputError
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, Run, check_target, writing
@@ -65,10 +64,8 @@ def fit(
     check_target(out, force=force)
     start = time.perf_counter()
     with connected(scheduler):
-        if scheduler is None:
-            views = read_views(files, view, labels, fill)
-        else:
-            views = views_of(files)
+        here = scheduler is None
+        views = read_views(files, view, labels, fill) if here else views_of(files)
         run = _fit(model, views, files, time.perf_counter() - start)
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)
@@ -124,10 +121,9 @@ def choose_k(
     """
     views = read_views(files, view, "none", fill)
     last = most or manyview.selection.default_candidates(len(views))[-1]
+    wanted = range(least, last + 1)
     with shown(True, "Trying numbers of clusters"):
-        found = manyview.choose_n_clusters(
-            views, range(least, last + 1), random_state=seed
-        )
+        found = manyview.choose_n_clusters(views, wanted, random_state=seed)
     if as_json:
         terminal.say_json({"sentence": found.sentence, **json_value(found._asdict())})
     else:
@@ -170,10 +166,7 @@ def score(
         )
     matched = match_rows(known, clusters)
     scores = manyview.metrics.clustering_scores(known.labels, matched)
-    if as_json:
-        terminal.say_json(scores)
-    else:
-        terminal.show_scores(scores)
+    (terminal.say_json if as_json else terminal.show_scores)(scores)
 
 
 def methods(
@@ -187,19 +180,11 @@ def methods(
     Example:
       manyview methods --cite
     """
-    columns = ["name", "what it does", "row order", "missing views", "new rows"]
-    if cite:
-        columns = ["name", "paper"]
+    columns = ["what it does", "row order", "missing views", "new rows"]
+    columns = ["name", *(["paper"] if cite else columns)]
     table = Table("methods", "Methods", columns, align="l" * len(columns))
-    for method in manyview.all_methods():
-        if cite:
-            table.add(method.name, method.citation)
-            continue
-        table.add(
-            method.name,
-            method.summary,
-            "used" if method.tags.order_dependent else "not used",
-            "yes" if method.tags.missing_views else "no",
-            "yes" if method.tags.predicts else "no",
-        )
+    for m in manyview.all_methods():
+        order = "used" if m.tags.order_dependent else "not used"
+        can = ("yes" if x else "no" for x in (m.tags.missing_views, m.tags.predicts))
+        table.add(m.name, *((m.citation,) if cite else (m.summary, order, *can)))
     terminal.show_table(table)

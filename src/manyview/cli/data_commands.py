@@ -1,7 +1,5 @@
 """``manyview info``, ``convert``, ``datasets`` and ``plan``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -4,14 +4,11 @@ scikit-learn's digits ship with it, so nothing is downloaded. Rows are shuffled;
 the labels are used for the scores alone.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 from typer import Option
 
@@ -21,10 +18,7 @@ from manyview.files.run_folder import META, Run, check_target, read_meta, writin
 from manyview.present.table import BEST, Table
 from manyview.running.progress import shown
 
-if TYPE_CHECKING:
-    from manyview.base import MultiViewClusterer
-
-N_CLUSTERS = 10
+N_CLUSTERS = 10  # the digits 0 to 9
 COMMAND = "demo"
 PICTURE = "embedding.png"
 
@@ -60,10 +54,8 @@ def demo(
     if drawn:
         terminal.say_written(folder / PICTURE, "Picture")
     else:
-        terminal.say(
-            "No picture was drawn: matplotlib is not installed. Get it: "
-            f"{manyview.plot.INSTALL}"
-        )
+        how = f"Get it: {manyview.plot.INSTALL}"
+        terminal.say(f"No picture was drawn: matplotlib is not installed. {how}")
 
 
 class Row(NamedTuple):
@@ -72,7 +64,7 @@ class Row(NamedTuple):
     name: str
     scores: dict[str, float]
     seconds: float
-    model: MultiViewClusterer
+    model: Any
 
 
 def candidates(views: manyview.Views, seed: int) -> Iterator[tuple[str, Any, Any]]:
@@ -123,12 +115,7 @@ def may_replace(out: str | Path, *, force: bool = False) -> bool:
 
 
 def write_demo(
-    out: str | Path,
-    views: manyview.Views,
-    rows: list[Row],
-    seed: int,
-    *,
-    force: bool = False,
+    out: str | Path, views: manyview.Views, rows: list[Row], seed: int, force: bool
 ) -> tuple[Path, bool]:
     """Write table, run and picture; the folder, and whether a picture was drawn."""
     best = rows[-1]
@@ -143,20 +130,16 @@ def write_demo(
         extra={"command": COMMAND},
     )
     drawn = manyview.plot.is_available()
-    replace = may_replace(out, force=force)
-    with writing(out, run, force=replace) as folder:
+    with writing(out, run, force=may_replace(out, force=force)) as folder:
         (folder / "scores.csv").write_text(_table(rows, 4).to_csv(), encoding="utf-8")
         if drawn:
-            picture = _picture(views, best.model, seed)
+            flat = manyview.plot.flatten(best.model.embedding_, random_state=seed)
+            found = {"Clusters found by S²MVTC": run.labels}
+            picture = manyview.plot.draw_embedding(
+                flat,
+                found | {"Digits written": views.labels},
+                title=f"Consensus embedding of {views.origin}, {views.n_views} views\n"
+                f"rows shuffled, seed {seed}, default settings",
+            )
             manyview.plot.save(picture, (folder / PICTURE).with_suffix(""), ["png"])
     return Path(out).expanduser().absolute(), drawn
-
-
-def _picture(views: manyview.Views, model: Any, seed: int) -> Any:
-    flat = manyview.plot.flatten(np.asarray(model.embedding_), random_state=seed)
-    return manyview.plot.draw_embedding(
-        flat,
-        {"Clusters found by S²MVTC": model.labels_, "Digits written": views.labels},
-        title=f"Consensus embedding of {views.origin}, {views.n_views} views\n"
-        f"rows shuffled, seed {seed}, default settings",
-    )

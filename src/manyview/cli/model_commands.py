@@ -127,10 +127,7 @@ def report(
     ],
     data: Annotated[
         list[str] | None,
-        Option(
-            metavar="FILE",
-            help="The data of the run, where it has moved; may be repeated.",
-        ),
+        Option(metavar="FILE", help="The data of the run, if moved; may be repeated."),
     ] = None,
     labels: options.LabelSource = None,
     fill: options.Fill = None,

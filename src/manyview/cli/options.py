@@ -1,7 +1,5 @@
 """The options of the commands, those of several commands above all."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Argument, Option

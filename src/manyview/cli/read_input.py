@@ -1,18 +1,27 @@
-"""Reading the data that a command was given."""
+"""Reading what a command was given: views, a model, or labels alone."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 import manyview
-from manyview.cli.label_files import read_labels
+from manyview.datasets.layout import LABEL_NAMES
 from manyview.errors import FileError
-from manyview.files.run_folder import MODEL
+from manyview.files.npy_file import map_array
+from manyview.files.run_folder import META, MODEL
 from manyview.running.progress import shown
 
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
+
+_TEXT = (".csv", ".tsv", ".txt")
+_DELIMITERS = (",", "\t", ";")
+_NAMES = (*LABEL_NAMES, "cluster", "clusters", "y_pred", "labels_pred", "prediction")
 
 
 def read_views(
@@ -22,11 +31,9 @@ def read_views(
     fill: str | None = None,
 ) -> manyview.Views:
     """The views of one source, or of one file per view; holes filled if asked for."""
-    source = files[0] if len(files) == 1 else files
+    source, known = files[0] if len(files) == 1 else files, choose_labels(labels)
     with shown(True, f"Reading {Path(files[0]).name}"):
-        views = manyview.datasets.load(
-            source, views=names or None, labels=choose_labels(labels)
-        )
+        views = manyview.datasets.load(source, views=names or None, labels=known)
     if views.labels is None and labels not in (None, "none"):
         raise FileError(
             f"No labels named {labels!r} were found: it is neither a label file nor "
@@ -55,3 +62,114 @@ def known_scores(views: manyview.Views, found: Any) -> dict[str, float] | None:
     if views.labels is None:
         return None
     return manyview.metrics.clustering_scores(views.labels, found)
+
+
+class LabelFile(NamedTuple):
+    """Labels, and the rows' names where the file has them."""
+
+    labels: Any
+    names: list[str] | None
+
+
+def read_labels(source: str) -> LabelFile:
+    """Labels from any of the places they may be in."""
+    path = Path(source).expanduser()
+    if (path / META).is_file():
+        path = path / "labels.csv"
+    suffix = path.suffix.lower()
+    if not path.is_file() or suffix not in (*_TEXT, ".npy"):
+        return _from_data(source)
+    try:
+        return _from_npy(path) if suffix == ".npy" else _from_text(path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"{path} could not be read: {error}. Give labels as UTF-8 text or .npy."
+        ) from error
+
+
+def _from_data(source: str) -> LabelFile:
+    data = manyview.datasets.load(source)
+    if data.labels is None:
+        raise FileError(
+            f"{source} has no labels. Give a file with one label per row (.csv, .txt, "
+            ".npy) or data with labels."
+        )
+    names = None if data.row_names is None else [str(n) for n in data.row_names]
+    return LabelFile(data.labels, names)
+
+
+def _from_npy(path: Path) -> LabelFile:
+    array = map_array(path)
+    if array.ndim == 0 or array.size != max(array.shape):
+        raise FileError(
+            f"{path.name} holds an array of shape {array.shape}, not labels. Give "
+            "a vector with one entry per row."
+        )
+    return LabelFile(np.asarray(array).ravel(), None)
+
+
+def _from_text(path: Path) -> LabelFile:
+    text = path.read_text(encoding="utf-8-sig")
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise FileError(f"{path.name} is empty. Write one label per row into it.")
+    delimiter = max(_DELIMITERS, key=lines[0].count)
+    if delimiter not in lines[0]:
+        values = lines[0].split() if len(lines) == 1 else [x.strip() for x in lines]
+        return LabelFile(values[int(_has_header(values)) :], None)
+    table = [[c.strip() for c in r] for r in csv.reader(lines, delimiter=delimiter)]
+    return LabelFile(table[0], None) if len(table) == 1 else _from_table(path, table)
+
+
+def _from_table(path: Path, table: list[list[str]]) -> LabelFile:
+    width = len(table[0])
+    ragged = next((i for i, row in enumerate(table) if len(row) != width), None)
+    if ragged is not None:
+        raise FileError(
+            f"{path.name} has {width} columns in its first line but "
+            f"{len(table[ragged])} in line {ragged + 1}. Give every row the same."
+        )
+    usual = [i for i, name in enumerate(table[0]) if name.lower() in _NAMES]
+    if not usual and width > 2:
+        raise FileError(
+            f"{path.name} has {width} columns ({', '.join(table[0][:8])}), none of "
+            "them named label or cluster. Give a file with one column of labels."
+        )
+    at = usual[0] if usual else width - 1
+    begin = int(bool(usual) or _has_header([row[at] for row in table]))
+    names = [row[0] for row in table[begin:]] if at else None
+    return LabelFile([row[at] for row in table[begin:]], names)
+
+
+def _has_header(values: Sequence[str]) -> bool:
+    """Is the first entry a usual name, or the only one that is no number?"""
+    if values[0].lower() in _NAMES:
+        return True
+    return len(values) > 1 and not _is_number(values[0]) and _is_number(values[1])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def match_rows(true: LabelFile, found: LabelFile) -> Any:
+    """The found labels in the order of the true ones, by row name where they differ."""
+    if true.names is None or found.names is None or true.names == found.names:
+        return found.labels
+    place = {name: i for i, name in enumerate(found.names)}
+    if len(place) == len(found.names) and sorted(true.names) == sorted(place):
+        return [found.labels[place[name]] for name in true.names]
+    counted = [str(i) for i in range(len(found.names))]
+    if len(true.names) == len(found.names) and counted in (true.names, found.names):
+        return found.labels
+    raise FileError(
+        "The two files name their rows differently, for instance "
+        f"{true.names[0]!r} and {found.names[0]!r}. Give the same rows in both, or "
+        "labels without row names in the same order."
+    )

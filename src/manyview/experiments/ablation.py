@@ -1,7 +1,5 @@
 """What each part is worth: the paper's Table 4, and the same for the default."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +11,9 @@ from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.seed_summary import Summary, by, cells, most_seeds, summarise
 from manyview.present.table import Table
 
-PUBLISHED_VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+Variants = dict[str, tuple[str, dict[str, Any]]]
+
+PUBLISHED_VARIANTS: Variants = {
     "without consensus": (PUBLISHED, {"beta": 0.0}),
     "without smoothing": (PUBLISHED, {"smoothing_weight": 0.0}),
     "linear anchors": (PUBLISHED, {"kernel": "linear"}),
@@ -21,7 +21,7 @@ PUBLISHED_VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 # Without the graph, the rounds start from principal directions and smooth nothing;
 # without rounds, there is the plain spectral embedding of the same graph.
-DEFAULT_VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+DEFAULT_VARIANTS: Variants = {
     "without graph": (ALONG_AN_ORDER, {"smoothing_weight": 0.0}),
     "without rounds": ("AnchorSpectral", {}),
     "without consensus": ("S2MVTC", {"beta": 0.0}),
@@ -55,16 +55,16 @@ def tables(records: Iterable[Record]) -> list[Table]:
 
 def _published_table(data: str, group: list[Summary]) -> Table:
     """Rows are orders and scores, columns the variants, as in the paper."""
-    table = Table(
-        name=f"ablation-{data}-published",
-        caption=f"{data}, S²MVTC as published without one part at a time, "
-        f"{most_seeds(group)} seeds: mean ± standard deviation",
-        columns=["row order", "score", *PUBLISHED_VARIANTS],
+    caption = (
+        f"{data}, S²MVTC as published without one part at a time, "
+        f"{most_seeds(group)} seeds: mean ± standard deviation"
     )
+    columns = ["row order", "score", *PUBLISHED_VARIANTS]
+    table = Table(f"ablation-{data}-published", caption, columns)
     mine = [s for s in group if s.method == PUBLISHED]
     for order, found in by(mine, lambda s: s.order).items():
+        picked = pick(found, PUBLISHED_VARIANTS)
         for score in SCORES:
-            picked = pick(found, PUBLISHED_VARIANTS)
             table.add(IN_WORDS[order], score, *cells(picked, score))
     paper = paper_tables.ablation().get(data)
     if paper:
@@ -75,12 +75,11 @@ def _published_table(data: str, group: list[Summary]) -> Table:
 
 
 def _default_table(data: str, group: list[Summary]) -> Table:
-    table = Table(
-        name=f"ablation-{data}-default",
-        caption=f"{data}, S2MVTC with default settings without one part at a time, "
-        f"rows shuffled, {most_seeds(group)} seeds: mean ± standard deviation",
-        columns=["score", *DEFAULT_VARIANTS],
+    caption = (
+        f"{data}, S2MVTC with default settings without one part at a time, "
+        f"rows shuffled, {most_seeds(group)} seeds: mean ± standard deviation"
     )
+    table = Table(f"ablation-{data}-default", caption, ["score", *DEFAULT_VARIANTS])
     found = pick([s for s in group if s.order == "shuffled"], DEFAULT_VARIANTS)
     for score in SCORES:
         table.add(score, *cells(found, score))
@@ -92,9 +91,7 @@ def _default_table(data: str, group: list[Summary]) -> Table:
     return table
 
 
-def pick(
-    group: Iterable[Summary], variants: dict[str, tuple[str, dict[str, Any]]]
-) -> list[Summary | None]:
+def pick(group: Iterable[Summary], variants: Variants) -> list[Summary | None]:
     """The summary of every variant, None where there is none."""
     found = {(s.method, str(s.setting)): s for s in group}
     return [found.get((m, str(setting))) for m, setting in variants.values()]

@@ -1,7 +1,5 @@
 """The comparison table: every method, scores and cost, the row orders side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -106,9 +104,8 @@ def _add_paper_row(table: Table, data: str, method: str) -> None:
     row, base = rows.get((data, method)), rows.get((data, REFERENCE))
     if row is None or base is None:
         return
-    scores = [
-        f"{row.scores[n]:.3f}" + ("†" if n in row.suspicious else "") for n in SCORES
-    ]
+    marks = ("†" if n in row.suspicious else "" for n in SCORES)
+    scores = (f"{row.scores[n]:.3f}{m}" for n, m in zip(SCORES, marks, strict=True))
     speed = f"{base.cpu_s / row.cpu_s:.2g}×"
     table.add(f"{method}{IN_THE_PAPER}", *scores, "–", f"{row.cpu_s:.2f}", "–", speed)
 
@@ -129,11 +126,8 @@ def _notes(table: Table, group: list[Summary]) -> list[str]:
         notes.append("† cannot be right as printed, or repeats another row.")
     if any(r.get("anchors") for s in group for r in s.ok):
         notes.append("The published setting uses the authors' anchors.")
-    for s in group:
-        if s.error:
-            reason = s.error.strip().split("\n")[0][:200]
-            notes.append(f"{s.method} failed: {reason}")
-    return notes
+    failed = [(s.method, s.error.strip()) for s in group if s.error]
+    return notes + [f"{m} failed: {e.splitlines()[0][:200]}" for m, e in failed]
 
 
 def _side_by_side(data: str, group: list[Summary], orders: list[str]) -> Table:
@@ -147,9 +141,7 @@ def _side_by_side(data: str, group: list[Summary], orders: list[str]) -> Table:
     )
     found = {(s.method, s.order): s for s in group if s.method != ORACLE}
     methods = list(dict.fromkeys(method for method, _ in found))
-    columns = [
-        cells([found.get((m, order)) for m in methods], score) for score, order in pairs
-    ]
-    for method, *shown in zip(methods, *columns, strict=True):
-        table.add(method, *shown)
+    shown = [cells([found.get((m, o)) for m in methods], score) for score, o in pairs]
+    for row in zip(methods, *shown, strict=True):
+        table.add(*row)
     return table

@@ -1,7 +1,5 @@
 """From the name of a method in a run to an estimator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from manyview.base import MultiViewClusterer
@@ -25,11 +23,7 @@ def method_names() -> list[str]:
 def build(
     method: str, setting: dict[str, Any], n_clusters: int, seed: int, data: str
 ) -> MultiViewClusterer:
-    """The estimator of a run.
-
-    `PUBLISHED` takes the paper's setting of the data set; for one that is not in
-    the paper, that of CCV.
-    """
+    """The estimator; `PUBLISHED` takes CCV's setting where the paper has none."""
     if method == PUBLISHED:
         model = SequenceS2MVTC.as_published(data if data in PAPER else "CCV")
         model.set_params(n_clusters=n_clusters, random_state=seed, **setting)

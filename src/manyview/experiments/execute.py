@@ -4,8 +4,6 @@ Time and memory are those of the process that ran the method. A run that fails,
 crashes or goes over a limit is recorded with its reason; the rest goes on.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -53,11 +53,9 @@ STEPS: dict[str, tuple[int, ...]] = {
     "rounds": (2, 4, 8, 16),
 }
 PARAMETERS = {
-    "anchors": "n_anchors",
-    "components": "n_components",
-    "rounds": "max_iter",
-}
-FEATURES, CLUSTERS = 64, 10
+    "anchors": "n_anchors", "components": "n_components", "rounds": "max_iter",
+}  # fmt: skip
+FEATURES, CLUSTERS = 64, 10  # of the generated rows; the claims name neither
 
 
 def runs(
@@ -94,18 +92,15 @@ def _data(sizes: Sizes) -> DataSet:
 
 
 class Measured(NamedTuple):
-    """One step: its size, the claims and what the process took, means over seeds.
-
-    Memory in MB; `growth` is the peak above what was held before the fit.
-    """
+    """One step: its size, the claims and what the process took, means over seeds."""
 
     step: int
     claimed_time: float
     claimed_memory: float
     wall: float
     cpu: float
-    peak: float
-    growth: float
+    peak: float  # in MB
+    growth: float  # the peak above what was held before the fit
 
 
 def measured(along: str, records: Iterable[Record]) -> list[Measured]:

@@ -1,9 +1,4 @@
-"""The folder an experiment leaves behind: tables, figures and a page of both.
-
-tables/      Markdown, LaTeX and CSV
-figures/     PNG and SVG
-index.html   all of it on one page
-"""
+"""The folder an experiment leaves behind: tables, figures and a page of both."""
 
 from __future__ import annotations
 
@@ -32,20 +27,11 @@ class Section(NamedTuple):
 
 @dataclass
 class IndexPage:
-    """A folder that fills section by section; its page is always up to date.
-
-    Attributes
-    ----------
-    folder : path
-    title : str
-        Heading of the page.
-    intro : str
-        What was run: data, orders, seeds.
-    """
+    """A folder that fills section by section; its page is always up to date."""
 
     folder: Path
     title: str
-    intro: str
+    intro: str  # what was run: data, orders, seeds
     sections: list[Section] = field(default_factory=list)
 
     def add(

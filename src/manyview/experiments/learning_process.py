@@ -1,7 +1,6 @@
-"""The learning process: the paper's Figure 4.
+"""The learning process: the paper's Figure 4, by t-SNE.
 
-t-SNE of every view's embedding and of the consensus through the rounds, before
-(B_v) and after (Y_v) smoothing.
+Every view's embedding before (B_v) and after (Y_v) smoothing, and the consensus.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.results_file import Results
 from manyview.files.atomic import atomic_file
 from manyview.metrics import accuracy
-from manyview.present.plot import COLOURS, MARKERS, flatten, new_figure
+from manyview.present.plot import flatten, new_figure, scatter_groups
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_ROWS = 1000  # t-SNE lays out so many in seconds a panel
@@ -87,7 +85,9 @@ def _draw(record: Record, trace: Any, classes: Any) -> Figure:
     axes = figure.subplots(len(rounds), len(columns), squeeze=False)
     for line, t in zip(axes, rounds, strict=True):
         for axis, column in zip(line, columns, strict=True):
-            _panel(axis, trace[f"round{t}_{column}"], classes)
+            points = flatten(trace[f"round{t}_{column}"]).points
+            groups = np.zeros(len(points)) if classes is None else classes
+            scatter_groups(axis, points, groups, size=5)
             if t == rounds[0]:
                 axis.set_title(_in_words(column), fontsize=9)
         line[0].set_ylabel(f"round {t}", fontsize=10)
@@ -109,16 +109,3 @@ def _caption(found: Any, classes: Any) -> str:
         "Colour and marker: known class. At the end the clusters reach ACC "
         f"{accuracy(classes, found):.3f} on these rows. Axes have no unit."
     )
-
-
-def _panel(axis: Axes, embedding: Any, classes: Any) -> None:
-    points = flatten(np.asarray(embedding, dtype=np.float64)).points
-    groups = np.zeros(len(points)) if classes is None else classes
-    for i, name in enumerate(np.unique(groups)):
-        mine = points[groups == name]
-        axis.scatter(
-            mine[:, 0], mine[:, 1], s=5, linewidths=0, alpha=0.75,
-            c=COLOURS[i % len(COLOURS)],
-            marker=MARKERS[(i // len(COLOURS)) % len(MARKERS)],
-        )  # fmt: skip
-    axis.set(xticks=[], yticks=[])

@@ -1,7 +1,5 @@
 """Wall time, CPU time and peak memory of a piece of work in this process."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ Multi-View Tensor Clustering. CVPR 2024, Tables 3 (results) and 4 (ablation). It
 rows are sorted by class.
 """
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from importlib.resources import files
@@ -14,23 +12,17 @@ from typing import NamedTuple
 
 SOURCE = "Long et al., CVPR 2024"
 
-# Cells that cannot be right: a copied row, F outside precision and recall, a
-# purity below the accuracy.
-_SUSPICIOUS = {
-    ("Caltech102", "FMVACC"): {
-        "ACC", "NMI", "Purity", "F-score", "Precision", "Recall", "ARI",
-    },
-    ("Caltech102", "ConcatKMeans"): {"F-score", "Precision", "Recall"},
-    ("Cifar-10", "FSMSC"): {"ACC", "Purity"},
-}  # fmt: skip
-
 
 class PaperRow(NamedTuple):
-    """One row of the paper's Table 3: scores, CPU seconds, what cannot be right."""
+    """One row of the paper's Table 3.
+
+    Suspicious are scores that cannot be right: a copied row, F outside precision
+    and recall, a purity below the accuracy.
+    """
 
     scores: dict[str, float]
     cpu_s: float
-    suspicious: frozenset[str]
+    suspicious: list[str]
 
 
 @cache
@@ -38,10 +30,10 @@ def results() -> dict[tuple[str, str], PaperRow]:
     """The paper's rows by data set and method (class names of this package)."""
     rows = {}
     for line in _read("paper_results.csv"):
-        data, method, cpu = line.pop("data"), line.pop("method"), line.pop("cpu_s")
+        data, method = line.pop("data"), line.pop("method")
+        cpu, marked = float(line.pop("cpu_s")), line.pop("suspicious").split()
         scores = {name: float(value) for name, value in line.items()}
-        marked = frozenset(_SUSPICIOUS.get((data, method), ()))
-        rows[data, method] = PaperRow(scores, float(cpu), marked)
+        rows[data, method] = PaperRow(scores, cpu, marked)
     return rows
 
 

@@ -1,7 +1,5 @@
 """`Run`: one fit to be measured, and the key its result is found by."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

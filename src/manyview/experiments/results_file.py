@@ -5,8 +5,6 @@ lock that other processes respect. A line torn by a crash is cut off before the
 next is written and skipped by readers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

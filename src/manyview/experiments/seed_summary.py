@@ -1,7 +1,5 @@
 """Records of several seeds together: mean and spread, as cells of a table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -58,17 +56,13 @@ class Summary:
 
 def summarise(records: Iterable[Record]) -> list[Summary]:
     """Records by data, order, method and setting, in order of first appearance."""
-    groups = by(
-        records,
-        lambda r: json.dumps(
-            [r["data"], r["order"], r["method"], r["setting"], r.get("extras")],
-            sort_keys=True,
-        ),
-    )
-    return [
-        Summary(g[0]["data"], g[0]["order"], g[0]["method"], g[0]["setting"], tuple(g))
-        for g in groups.values()
-    ]
+    what = ("data", "order", "method", "setting")
+
+    def key(record: Record) -> str:
+        return json.dumps([record.get(w) for w in (*what, "extras")], sort_keys=True)
+
+    groups = by(records, key).values()
+    return [Summary(**{w: g[0][w] for w in what}, records=tuple(g)) for g in groups]
 
 
 def by(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item]]:
@@ -83,7 +77,7 @@ def cells(found: Sequence[Summary | None], score: str) -> list[Cell]:
     """A score of every summary; the best and second best stand out."""
     marks = mark_best([None if s is None else s.mean(score) for s in found])
     texts = ("–" if s is None else s.show(score) for s in found)
-    return [Cell(*cell) for cell in zip(texts, marks, strict=True)]
+    return list(map(Cell, texts, marks))
 
 
 def figure_cells(
@@ -91,8 +85,7 @@ def figure_cells(
 ) -> list[Cell]:
     """A column of figures; the best and second best stand out."""
     texts = ("–" if x is None else f"{x:{form}}" for x in values)
-    marks = mark_best(values, lowest=lowest)
-    return [Cell(*cell) for cell in zip(texts, marks, strict=True)]
+    return list(map(Cell, texts, mark_best(values, lowest=lowest)))
 
 
 def most_seeds(group: Iterable[Summary]) -> int:

@@ -5,8 +5,6 @@ the result after every run. When the parent dies, standard input ends and so
 does this process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -36,14 +36,11 @@ INSTALL = "pip install 'manyview[plot]'"
 
 
 class Map(NamedTuple):
-    """A flat picture of an embedding.
+    """A flat picture of an embedding."""
 
-    `points` (n_shown, 2) are the places of the rows `rows`; `how` names the way.
-    """
-
-    points: Matrix
-    rows: Matrix
-    how: str
+    points: Matrix  # (n_shown, 2)
+    rows: Matrix  # (n_shown,), the row of every point
+    how: str  # it was laid out
 
 
 def is_available() -> bool:
@@ -113,22 +110,16 @@ def flatten(embedding: Matrix, *, method: str = "auto", random_state: int = 0) -
     rows = choose_rows(len(embedding), MOST_POINTS, random_state)
     shown = np.asarray(embedding[rows], dtype=np.float64)
     # t-SNE needs three neighbours per unit of perplexity; below that it says nothing.
-    if method == "pca" or (method == "auto" and not _can_tsne(len(rows))):
+    can = len(rows) >= 50 and find_spec("openTSNE") is not None
+    if method == "pca" or (method == "auto" and not can):
         return Map(_principal(shown), rows, "principal components")
     return Map(_tsne(shown, random_state), rows, "t-SNE")
 
 
-def _can_tsne(n_rows: int) -> bool:
-    return n_rows >= 50 and find_spec("openTSNE") is not None
-
-
 def _principal(rows: Matrix) -> Matrix:
-    away = rows - rows.mean(axis=0)
-    left, spread, _ = np.linalg.svd(away, full_matrices=False)
-    out = np.zeros((len(rows), 2))
+    left, spread, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     lead = (left * spread)[:, :2]
-    out[:, : lead.shape[1]] = lead
-    return out
+    return np.pad(lead, ((0, 0), (0, 2 - lead.shape[1])))
 
 
 def _tsne(rows: Matrix, random_state: int) -> Matrix:
@@ -172,55 +163,40 @@ def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Fi
     """
     figure = new_figure(6.0 * len(groupings), 6.6, title)
     axes = figure.subplots(1, len(groupings), squeeze=False)[0]
+    n_shown, n_samples = len(flat.rows), len(next(iter(groupings.values())))
     for axis, (name, groups) in zip(axes, groupings.items(), strict=True):
-        _draw_groups(axis, flat.points, np.asarray(groups)[flat.rows])
+        own = np.asarray(groups)[flat.rows]
+        scatter_groups(axis, flat.points, own, np.clip(20_000 / n_shown, 2, 30))
+        if len(np.unique(own)) <= MOST_NAMES:
+            _write_names(axis, flat.points, own)
+        axis.set_aspect("equal")
         axis.set_title(name, fontsize=12)
-    figure.supxlabel(_caption(flat, len(next(iter(groupings.values())))), fontsize=9)
+    part = "" if n_shown == n_samples else f" drawn from {n_samples:,}"
+    caption = f"{n_shown:,} rows{part}, laid out by {flat.how}; axes have no unit"
+    figure.supxlabel(caption, fontsize=9)
     return figure
 
 
-def _caption(flat: Map, n_samples: int) -> str:
-    part = "" if len(flat.rows) == n_samples else f" drawn from {n_samples:,}"
-    return f"{len(flat.rows):,} rows{part}, laid out by {flat.how}; axes have no unit"
+def scatter_groups(axis: Axes, points: Matrix, groups: Matrix, size: float) -> None:
+    """The points (n, 2), every group in a colour and marker of its own."""
+    for i, name in enumerate(np.unique(groups)):
+        # One marker further after each round of colours, so that 80 groups differ.
+        marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
+        colour = COLOURS[i % len(COLOURS)]
+        x, y = points[groups == name].T
+        axis.scatter(x, y, s=size, c=colour, marker=marker, linewidths=0, alpha=0.7)
+    axis.set(xticks=[], yticks=[])
 
 
-def _draw_groups(axis: Axes, points: Matrix, groups: Matrix) -> None:
-    """One scatter per group, its name at its middle."""
-    names = np.unique(groups)
-    size = float(np.clip(20_000 / len(points), 2, 30))
-    for i, name in enumerate(names):
-        own = points[groups == name]
-        colour, marker = COLOURS[i % len(COLOURS)], _marker(i)
-        axis.scatter(
-            own[:, 0], own[:, 1], s=size, c=colour, marker=marker,
-            linewidths=0, alpha=0.7,
-        )  # fmt: skip
-        if len(names) <= MOST_NAMES:
-            _write_name(axis, _heart(own), str(name))
-    axis.set(xticks=[], yticks=[], aspect="equal")
-
-
-def _heart(points: Matrix) -> Matrix:
-    """The point of a group that is nearest to its median."""
-    away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
-    return np.asarray(points[away.argmin()])
-
-
-def _marker(i: int) -> str:
-    """Moves on by one more after each round of colours, so that 80 groups differ."""
-    return MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
-
-
-def _write_name(axis: Axes, place: Matrix, name: str) -> None:
+def _write_names(axis: Axes, points: Matrix, groups: Matrix) -> None:
+    """Every group's name at its point that is nearest to its median."""
     from matplotlib.patheffects import withStroke
 
-    axis.annotate(
-        name,
-        (float(place[0]), float(place[1])),
-        ha="center",
-        va="center",
-        fontsize=12,
-        fontweight="bold",
-        parse_math=False,
-        path_effects=[withStroke(linewidth=3, foreground="white")],
-    )
+    outline = [withStroke(linewidth=3, foreground="white")]
+    for name in np.unique(groups):
+        own = points[groups == name]
+        away = np.linalg.norm(own - np.median(own, axis=0), axis=1)
+        axis.annotate(
+            str(name), tuple(own[away.argmin()]), ha="center", va="center", fontsize=12,
+            fontweight="bold", parse_math=False, path_effects=outline,
+        )  # fmt: skip

@@ -49,27 +49,14 @@ def cluster_cell(cluster: int) -> Cell:
 
 @dataclass
 class Table:
-    """Cells in rows, with a caption that says how they came about.
+    """Cells in rows, with a caption that says how they came about."""
 
-    Attributes
-    ----------
-    name : str
-        Stem of its files.
-    caption : str
-    columns : list of str
-    rows : list of list of Cell
-    notes : list of str
-        Lines below the table.
-    align : str
-        "l" or "r" for every column; by default numbers, right, follow one name, left.
-    """
-
-    name: str
+    name: str  # stem of its files
     caption: str
     columns: list[str]
     rows: list[list[Cell]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    align: str = ""
+    notes: list[str] = field(default_factory=list)  # lines below the table
+    align: str = ""  # "l" or "r" by column; by default numbers follow one name
 
     @property
     def _sides(self) -> str:
@@ -82,10 +69,9 @@ class Table:
     def to_markdown(self) -> str:
         """A pipe table below its caption; best bold, second best underlined."""
         marks = {BEST: "**{}**", SECOND: "<u>{}</u>", None: "{}"}
-        cells = [[Cell(c) for c in self.columns], *self.rows]
         head, *rows = (
             [marks[c.mark].format(c.text.replace("|", "\\|")) for c in row]
-            for row in cells
+            for row in ([Cell(c) for c in self.columns], *self.rows)
         )
         lines = [head, ["---"] * len(head), *rows]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -119,10 +105,8 @@ class Table:
 
         A long one that `scrolls` does so by itself, below its own heading.
         """
-        scrolls = scrolls and len(self.rows) > LONG
-        return fill_template(
-            "present/table.html", table=self, sides=self._sides, scrolls=scrolls
-        )
+        facts = {"sides": self._sides, "scrolls": scrolls and len(self.rows) > LONG}
+        return fill_template("present/table.html", table=self, **facts)
 
     def to_terminal(self) -> TerminalTable:
         """For a console of rich: best bold, second best underlined."""

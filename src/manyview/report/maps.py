@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.present.plot import Map, choose_rows, flatten
 from manyview.report.subject import Subject
 from manyview.stages.sampling import choose_scalings, draw
@@ -50,13 +50,9 @@ def draw_maps(subject: Subject, method: str = "auto") -> Maps:
     return Maps(main, of_embedding, [m._replace(rows=few[m.rows]) for m in by_view])
 
 
-def lay_out(shown: Matrix, *, method: str = "auto", seed: int = 0) -> Map:
-    """The map of the given rows.
-
-    t-SNE lays out as many as `plot.flatten` takes; a further row is put in the
-    middle of its nearest neighbours among them.
-    """
-    flat = flatten(shown, method=method, random_state=seed)
+def lay_out(shown: Matrix, *, method: str = "auto") -> Map:
+    """The map of the given rows; those beyond what `flatten` takes lie amid others."""
+    flat = flatten(shown, method=method)
     every = np.arange(len(shown))
     if len(flat.rows) == len(every):
         return flat
@@ -74,41 +70,40 @@ def lay_out(shown: Matrix, *, method: str = "auto", seed: int = 0) -> Map:
 
 
 def lay_out_views(
-    views: Views, rows: Matrix, n_clusters: int, *, method: str = "auto", seed: int = 0
+    views: Views, rows: Matrix, n_clusters: int, *, method: str = "auto"
 ) -> list[Map]:
     """The map of every view by itself, of the given rows that have it."""
     present = np.asarray(views.block(rows).present)
     found = []
-    for v, x in enumerate(_scaled(views, rows, n_clusters, seed)):
+    for v, x in enumerate(_scaled(views, rows, n_clusters)):
         there = np.flatnonzero(present[:, v])
         if there.size:
-            own = reduce(x[there], seed)
-            flat = flatten(own, method=method, random_state=seed)
+            flat = flatten(reduce(x[there]), method=method)
             found.append(flat._replace(rows=there))
         else:
             found.append(Map(np.empty((0, 2)), there, "nothing"))
     return found
 
 
-def _side_by_side(views: Views, rows: Matrix, n_clusters: int, seed: int = 0) -> Matrix:
+def _side_by_side(views: Views, rows: Matrix, n_clusters: int) -> Matrix:
     """All views scaled and joined, reduced: the map of a method without embedding."""
-    parts = [reduce(x, seed) for x in _scaled(views, rows, n_clusters, seed)]
+    parts = [reduce(x) for x in _scaled(views, rows, n_clusters)]
     spread = [p / max(float(np.sqrt((p**2).sum(axis=1).mean())), 1e-12) for p in parts]
-    return reduce(np.concatenate(spread, axis=1), seed)
+    return reduce(np.concatenate(spread, axis=1))
 
 
-def _scaled(views: Views, rows: Matrix, n_clusters: int, seed: int) -> list[Any]:
+def _scaled(views: Views, rows: Matrix, n_clusters: int) -> list[Any]:
     """Every view of the given rows, scaled as a fit would."""
     engine = open_engine(views, views.dtype, view_order=range(views.n_views))
-    drawn = draw(engine, min(SCALING_ROWS, len(views)), seed)
+    drawn = draw(engine, min(SCALING_ROWS, len(views)), 0)
     scalings = choose_scalings(drawn, "auto", n_clusters)
     arrays = views.block(rows).views
     return [apply_scaling(x, s) for x, s in zip(arrays, scalings, strict=True)]
 
 
-def reduce(x: Any, seed: int) -> Matrix:
+def reduce(x: Any) -> Matrix:
     """Rows in at most `WIDTH` principal directions, dense."""
     if min(x.shape) <= WIDTH:
         return np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
-    svd = TruncatedSVD(WIDTH, random_state=seed)
+    svd = TruncatedSVD(WIDTH, random_state=0)
     return np.asarray(svd.fit_transform(x), dtype=np.float64)

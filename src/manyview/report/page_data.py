@@ -1,7 +1,9 @@
-"""What the page's charts are drawn from, as one JSON object."""
+"""What the page's charts are drawn from, as one JSON object.
 
-from __future__ import annotations
+Columns of the map are short base64: 50,000 rows in a few hundred kilobytes.
+"""
 
+import base64
 from typing import Any
 
 import numpy as np
@@ -9,19 +11,19 @@ import scipy.sparse as sp
 
 from manyview.explain import effect_sizes
 from manyview.present.plot import COLOURS, Map
-from manyview.report.coding import places, shades, whole_numbers
 from manyview.report.maps import Maps
 from manyview.report.subject import Subject
-from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
 
+MISSING = 255  # code of a value that is not there
+LOW, HIGH = 1.0, 99.0  # percentiles that the colours span; outliers would grey the rest
 MOST_FEATURES = 300  # a longer menu is past reading
 FEATURE_BYTES = 12_000_000  # with plotly's script a page of about 20 MB
 MOST_CLASSES = 100  # lines of the map of classes that a screen can still show
 
 
-def page_data(subject: Subject, maps: Maps) -> dict[str, Any]:
+def chart_data(subject: Subject, maps: Maps) -> dict[str, Any]:
     """All charts of the page."""
     return {
         "clusters": subject.n_clusters,
@@ -65,19 +67,14 @@ def _features(subject: Subject, rows: Matrix) -> list[dict[str, Any]]:
     found = []
     for v, x in enumerate(block.views):
         columns = best[(best >= begin[v]) & (best < begin[v + 1])] - begin[v]
-        part = x[:, columns]
+        part, names = x[:, columns], views.feature_names[v]
         dense = np.asarray(part.toarray() if sp.issparse(part) else part)
         there = np.asarray(block.present)[:, v]
         for i, values in zip(columns, dense.T, strict=True):
-            name = {"view": views.names[v], "name": feature_name(views, v, int(i))}
-            found.append({**name, **shades(values.astype(np.float64), there)})
+            name = f"feature {i}" if names is None else str(names[i])
+            shown = shades(values.astype(np.float64), there)
+            found.append({"view": views.names[v], "name": name, **shown})
     return found
-
-
-def feature_name(views: Views, v: int, i: int) -> str:
-    """What a reader calls feature `i` of view `v`."""
-    names = views.feature_names[v]
-    return f"feature {i}" if names is None else str(names[i])
 
 
 def _views(subject: Subject, maps: Maps) -> list[dict[str, Any]]:
@@ -95,13 +92,9 @@ def _influence(subject: Subject) -> dict[str, Any] | None:
     unnamed = [f"view{v}" for v in range(len(found.overall))]
     return {
         "views": unnamed if views is None else list(views.names),
-        "overall": _rounded(found.overall),
-        "clusters": _rounded(found.by_cluster),
+        "overall": np.round(np.asarray(found.overall, np.float64), 4).tolist(),
+        "clusters": np.round(np.asarray(found.by_cluster, np.float64), 4).tolist(),
     }
-
-
-def _rounded(shares: Matrix) -> Any:
-    return np.round(np.asarray(shares, dtype=np.float64), 4).tolist()
 
 
 def _contingency(subject: Subject) -> dict[str, Any] | None:
@@ -111,3 +104,35 @@ def _contingency(subject: Subject) -> dict[str, Any] | None:
     names, counts = subject.classes[0], subject.contingency
     kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
     return {"classes": [names[c] for c in kept], "counts": counts[kept].tolist()}
+
+
+def whole_numbers(values: Matrix, dtype: str) -> str:
+    """Little-endian whole numbers as base64 text."""
+    return base64.b64encode(values.astype(dtype).tobytes()).decode("ascii")
+
+
+def places(points: Matrix) -> dict[str, Any]:
+    """Points in the plane, 16 bits per coordinate, in one scale for both."""
+    if not len(points):
+        return {"x": "", "y": ""}
+    low = points.min(axis=0)
+    span = max(float((points.max(axis=0) - low).max()), 1e-12)
+    codes = np.rint((points - low) / span * 65535)
+    x, y = codes[:, 0], codes[:, 1]
+    return {"x": whole_numbers(x, "<u2"), "y": whole_numbers(y, "<u2")}
+
+
+def shades(values: Matrix, present: Matrix | None = None) -> dict[str, Any]:
+    """A number per row in 255 steps between two percentiles; `MISSING` elsewhere."""
+    there = np.isfinite(values)
+    if present is not None:
+        there &= present
+    seen = values[there]
+    codes, low, high = np.full(len(values), MISSING), 0.0, 0.0
+    if seen.size:
+        low, high = (float(q) for q in np.percentile(seen, (LOW, HIGH)))
+        if high <= low:
+            low, high = float(seen.min()), float(seen.max())
+        step = (high - low) / (MISSING - 1) or 1.0
+        codes[there] = np.rint((np.clip(seen, low, high) - low) / step)
+    return {"low": low, "high": high, "codes": whole_numbers(codes, "u1")}

@@ -1,7 +1,5 @@
 """The tables of a report, by the names its template knows them by."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +8,7 @@ import numpy as np
 from manyview.explain import feature_effects, typical_and_doubtful
 from manyview.metrics import ari, clustering_scores
 from manyview.order_audit import OrderAudit
-from manyview.present.table import Table, cluster_cell, number, percent
+from manyview.present.table import Cell, Table, cluster_cell, number, percent
 from manyview.report.subject import Subject, second_choice
 
 # Longer lists are no longer read: rows and features named in all, features of one
@@ -31,22 +29,21 @@ MEANINGS = {
 }
 
 
-def page_tables(
+def all_tables(
     subject: Subject,
     data: Mapping[str, Any],
     timings: Mapping[str, float],
     alike: float,
 ) -> dict[str, Table | None]:
     """All tables of the page; None for what is not known."""
+    audit = subject.audit
     return {
         "clusters": _clusters(subject),
         "influence": _influence(data),
         "scores": _scores(subject),
         "rows": _rows(subject),
         "features": _features(subject),
-        "order": _order(subject, alike)
-        if subject.audit is None
-        else _audited(subject.audit),
+        "order": _order(subject, alike) if audit is None else _audited(audit),
         "settings": _pairs("settings", ["setting", "value"], subject.settings),
         "timings": _timings(timings),
         "versions": _pairs("versions", ["what", "version"], subject.versions),
@@ -69,10 +66,9 @@ def _clusters(subject: Subject) -> Table:
             row.append(percent(float(np.median(own)), ".0f"))
         if known is not None:
             counts = subject.contingency[:, j]
-            main = subject.classes[0][int(counts.argmax())]
-            table.add(*row, main, percent(float(counts.max() / size), ".0f"))
-        else:
-            table.add(*row)
+            row.append(Cell(subject.classes[0][int(counts.argmax())]))
+            row.append(percent(float(counts.max() / size), ".0f"))
+        table.add(*row)
     return table
 
 
@@ -129,14 +125,9 @@ def _features(subject: Subject) -> Table | None:
     table = Table("features", "Telling features", columns, align="lllrrr")
     each = int(np.clip(MOST_EFFECTS // subject.n_clusters, 1, NAMED_FEATURES))
     for e in feature_effects(subject.views, subject.labels, subject.n_clusters, each):
-        table.add(
-            cluster_cell(e.cluster),
-            e.view,
-            e.feature,
-            number(e.size, "+.2f", " sd"),
-            number(e.inside, ".4g"),
-            number(e.outside, ".4g"),
-        )
+        means = number(e.inside, ".4g"), number(e.outside, ".4g")
+        size = number(e.size, "+.2f", " sd")
+        table.add(cluster_cell(e.cluster), e.view, e.feature, size, *means)
     return table
 
 
@@ -151,16 +142,12 @@ def _audited(audit: OrderAudit) -> Table:
 
 def _order(subject: Subject, alike: float) -> Table:
     """What the labels alone tell about the order."""
-    n = subject.n_samples
+    n, groupings = subject.n_samples, {"clusters": subject.labels}
     pieces = np.arange(n) * subject.n_clusters // n
     table = Table("order", "At a glance", ["what", "value"])
-    table.add(
-        "neighbouring rows in one cluster, beyond chance", percent(max(alike, 0.0))
-    )
-    for what, groups in (
-        ("clusters", subject.labels),
-        ("known classes", subject.known),
-    ):
+    beyond = percent(max(alike, 0.0))
+    table.add("neighbouring rows in one cluster, beyond chance", beyond)
+    for what, groups in (groupings | {"known classes": subject.known}).items():
         if groups is not None:
             agreement = percent(ari(groups, pieces))
             table.add(f"agreement of {what} and row number alone (ARI)", agreement)

@@ -1,7 +1,5 @@
 """What a page is about: a fitted model, or the folder of a run."""
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Mapping, Sequence
@@ -14,7 +12,7 @@ import numpy as np
 
 from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer
-from manyview.engine.contract import open_engine
+from manyview.engine.local import open_engine
 from manyview.errors import FileError, InputError
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, read_meta, versions
@@ -178,7 +176,7 @@ def _subject(
 
 def cluster_means(embedding: Matrix, labels: Matrix) -> Matrix:
     """The mean row (n_clusters, n_components) of every cluster; NaN for empty ones."""
-    counts = np.bincount(labels).astype(np.float64)
+    counts = np.bincount(labels)
     sums = np.zeros((counts.size, embedding.shape[1]))
     np.add.at(sums, labels, np.asarray(embedding, dtype=np.float64))
     with np.errstate(invalid="ignore"):
@@ -187,12 +185,10 @@ def cluster_means(embedding: Matrix, labels: Matrix) -> Matrix:
 
 def second_choice(subject: Subject, rows: Matrix) -> list[int | None]:
     """The nearest cluster that a row is not in, in the embedding."""
-    if subject.embedding is None or subject.n_clusters < 2:
+    full = np.flatnonzero(subject.sizes)
+    if subject.embedding is None or full.size < 2:
         return [None] * len(rows)
     means = cluster_means(subject.embedding, subject.labels)
-    full = np.flatnonzero(subject.sizes)
-    if full.size < 2:
-        return [None] * len(rows)
     own = np.asarray(subject.embedding[rows], dtype=np.float64)
     two = full[nearest_two(own, means[full])[1]]
     first = two[:, 0] == subject.labels[rows]
@@ -210,13 +206,11 @@ def _certainty_of(model: Any, embedding: Matrix | None, labels: Matrix) -> Any:
 
 
 def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence | None:
+    """The fit's own, or from the labels alone, all views of equal weight."""
     if hasattr(model, "view_influence_"):
         return Influence(model.view_influence_, model.cluster_influence_)
-    return None if views is None else _measure(views, labels)
-
-
-def _measure(views: Views, labels: Matrix) -> Influence:
-    """Influence from the labels alone, all views of equal weight."""
+    if views is None:
+        return None
     n_clusters = int(labels.max()) + 1
     engine = open_engine(views, views.dtype, view_order=range(views.n_views))
     drawn = draw(engine, min(INFLUENCE_ROWS, len(views)), 0)
@@ -231,8 +225,7 @@ def _rounds(objective: Any) -> list[float]:
         values = np.asarray(objective, dtype=np.float64)
     except (TypeError, ValueError):
         return []
-    finite = values.ndim == 1 and bool(np.isfinite(values).all())
-    return [float(v) for v in values] if finite else []
+    return values.tolist() if values.ndim == 1 and np.isfinite(values).all() else []
 
 
 def _reads_order(model: Any, method: str, settings: Mapping[str, Any]) -> bool | None:

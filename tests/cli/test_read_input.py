@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manyview.cli.label_files import LabelFile, match_rows, read_labels
+from manyview.cli.read_input import LabelFile, match_rows, read_labels
 from manyview.errors import FileError
 from manyview.metrics import clustering_scores
 
