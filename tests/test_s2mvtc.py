@@ -144,6 +144,21 @@ def test_given_anchors_are_used_as_they_are(three_views):
     assert [a.shape for a in model.anchors_] == [(9, 6), (9, 10), (9, 4)]
 
 
+@pytest.mark.parametrize("kind", [S2MVTC, SequenceS2MVTC])
+def test_few_distinct_rows_are_told_from_rounding(kind):
+    """More anchors than distinct rows, some of them zero: widths come from spacing."""
+    rng = np.random.default_rng(8)
+    group = np.sort(rng.permutation(np.arange(60) % 3))
+    views = []
+    for d in (4, 6, 3):
+        centres = 12.0 * np.linalg.qr(rng.normal(size=(d, 3)))[0].T
+        rows = np.rint(centres[group] + rng.normal(size=(60, d))) > 2
+        views.append(rows.astype(np.float32))
+    model = kind(3, random_state=0).fit(views)
+    assert all(k.width > 0.1 for k in model._passes.start.features.kernels)
+    assert np.isfinite(model.embedding_).all()
+
+
 def test_missing_views_are_not_looked_at(three_views):
     views, labels = three_views
     present = np.ones((300, 3), dtype=bool)

@@ -1,13 +1,10 @@
 """Promises every multi-view estimator keeps, as plain functions.
 
-Each check takes an estimator, fits clones of it on small made-up data and raises
-an AssertionError that says what was promised. Anything with scikit-learn's
-``fit``, ``labels_`` and ``n_clusters`` that takes a list of views can be checked,
-not only classes of this package. A method that cannot keep a promise names the
-check and the reason in its ``skipped_checks``.
+Each check fits clones of an estimator on small made-up data and raises an
+AssertionError that says what was promised. Anything with scikit-learn's ``fit``,
+``labels_`` and ``n_clusters`` that takes a list of views can be checked. A method that
+cannot keep a promise names the check and the reason in its ``skipped_checks``.
 """
-
-from __future__ import annotations
 
 import pickle
 import random
@@ -40,14 +37,11 @@ OLD_NEWS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
 def check_multiview_estimator(estimator: Any) -> None:
-    """Run every check that applies to the estimator; the first broken one raises.
-
-    The estimator is cloned, never fitted itself.
+    """Run every check that applies to clones of the estimator; a broken one raises.
 
     Examples
     --------
     >>> from manyview.baselines import ConcatKMeans
-    >>> from manyview.checks import check_multiview_estimator
     >>> check_multiview_estimator(ConcatKMeans())
     """
     for check in checks_for(estimator):
@@ -66,15 +60,14 @@ def tags_of(estimator: Any) -> MultiviewTags:
     return getattr(get_tags(estimator), "multiview", None) or default
 
 
-def example_views(n_samples: int = 60, noise: float = 1.0) -> list[Matrix]:
+def example_views(n: int = 60, noise: float = 1.0) -> list[Matrix]:
     """Three views of whole numbers in three groups, in no order."""
     rng = np.random.default_rng(8)
-    group = rng.permutation(np.arange(n_samples) % N_CLUSTERS)
+    group = rng.permutation(np.arange(n) % N_CLUSTERS)
     views = []
-    for n_features in (4, 6, 3):
-        centres = 12.0 * np.linalg.qr(rng.normal(size=(n_features, 3)))[0].T
-        spread = noise * rng.normal(size=(n_samples, n_features))
-        views.append(np.rint(centres[group] + spread))
+    for d in (4, 6, 3):
+        centres = 12.0 * np.linalg.qr(rng.normal(size=(d, 3)))[0].T
+        views.append(np.rint(centres[group] + noise * rng.normal(size=(n, d))))
     return views
 
 
@@ -356,8 +349,8 @@ def check_bad_views(estimator: Any) -> None:
     fit = unfitted(estimator).fit
     for view in bad:
         assert_refused(fit, {"image": image, "text": view}, "text")
-    no_views: list[Any] = [[], {}, None, "words", 3.0]
-    for nothing in no_views:
+    nothings: tuple[Any, ...] = ([], {}, None, "words", 3.0)
+    for nothing in nothings:
         assert_refused(fit, nothing, "")
 
 

@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 from manyview.arrays.ops import to_host
-from manyview.base import ManyviewTags, PassClusterer
+from manyview.base import ManyviewTags, MultiviewTags, PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
 from manyview.errors import InputError
 from manyview.kmeans.correlation import correlation_kmeans
@@ -328,5 +328,14 @@ class SequenceS2MVTC(PassClusterer):
 
     def __sklearn_tags__(self) -> ManyviewTags:
         tags = super().__sklearn_tags__()
-        tags.multiview.order_dependent = bool(self.smoothing_weight)
+        own: MultiviewTags = tags.multiview
+        own.order_dependent = bool(self.smoothing_weight)
+        if own.order_dependent:
+            own.skipped_checks["check_predict"] = (
+                "new rows have no place in the order: it is left out for them"
+            )
+        if not self.graph:
+            own.skipped_checks["check_sparse_agrees"] = (
+                "sparse views are not centred, so other directions lead the start"
+            )
         return tags

@@ -223,16 +223,19 @@ def make_kernels(
     for v, a in enumerate(anchors):
         distance, rows, away = to_host(total[f"nearest{v}"])
         counted = away if 2 * away < rows else rows
-        mean = float(distance / counted) if away else spacing(a)
+        mean = float(distance / counted) if away else spacing(a, engine.dtype)
         kernels.append(Kernel(name, a, 2.0 * mean))
     return tuple(kernels)
 
 
-def spacing(anchors: Array) -> float:
-    """Mean distance of an anchor to the nearest other one; 0 if all are the same."""
+def spacing(anchors: Array, dtype: np.dtype[Any]) -> float:
+    """Mean distance of an anchor to the nearest other one; 0 if all are the same.
+
+    `dtype` is that of the rows: anchors that differ by its rounding are the same.
+    """
     anchors = to_host(anchors)
     d = squared_distances(anchors, anchors)
-    noise = 16 * np.finfo(d.dtype).eps * row_norms(anchors)
+    noise = 16 * np.finfo(dtype).eps * row_norms(anchors)
     nearest = np.where(d > noise[:, None], d, np.inf).min(axis=1)
     apart = nearest[np.isfinite(nearest)]
     return float(np.sqrt(apart).mean()) if apart.size else 0.0
@@ -249,8 +252,11 @@ def width_step(block: Block, state: State, small: WidthSmall) -> Result:
         d = expanded_distances(rows, small.anchors[v])
         xp = namespace(d)
         nearest = wide(at_least_zero(xp.min(d, axis=1))) ** 0.5
-        # |x|²+|a|²−2x·a of a row with itself is rounding, not distance.
-        noise = xp.finfo(d.dtype).eps ** 0.5 * 4 * row_norms(rows) ** 0.5
+        # |x|²+|a|²−2x·a of a row with itself is rounding, not distance; so is a mean
+        # of rows of zeros.
+        eps = xp.finfo(d.dtype).eps
+        largest = xp.max(row_norms(cast(small.anchors[v], d))) ** 0.5
+        noise = 4 * eps**0.5 * row_norms(rows) ** 0.5 + 16 * eps * largest
         nearest = nearest * wide(nearest > wide(noise))
         own = block.there(v)
         there = xp.ones_like(nearest) if own is None else wide(like(own, nearest))
