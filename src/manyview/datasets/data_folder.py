@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.datasets.raw_data import NDArray, RawData
+from manyview.datasets.raw_data import SPARSE_PARTS, NDArray, RawData, checked_csr
 from manyview.errors import FileError
 from manyview.files.npy_file import file_checksum, map_array, native, write_array
 
@@ -34,7 +34,6 @@ VERSION = 1
 MAX_META = 256 * 2**20
 # Checksums of as many bytes take about a second.
 AUTO_VERIFY = 256 * 2**20
-_SPARSE_PARTS = ("data", "indices", "indptr")
 
 
 def is_data_folder(path: Path) -> bool:
@@ -90,7 +89,7 @@ def write_data_folder(raw: RawData, folder: Path, *, checksums: bool = True) -> 
 def _view_files(v: int, sparse: bool) -> dict[str, str]:
     """The files of a view, each with the part of the sparse matrix it holds."""
     if sparse:
-        return {f"view{v}.{part}.npy": part for part in _SPARSE_PARTS}
+        return {f"view{v}.{part}.npy": part for part in SPARSE_PARTS}
     return {f"view{v}.npy": ""}
 
 
@@ -216,9 +215,7 @@ def _open_view(folder: Path, v: int, about: dict[str, Any], private: bool) -> An
         raise _damaged(f"{names[0]} does not have the shape and type in {META}")
     if not about["sparse"]:
         return parts[0]
-    try:  # wild indices would crash compiled code later
-        matrix = sp.csr_array(tuple(parts), shape=shape, copy=False)
-        matrix.check_format(full_check=True)
+    try:
+        return checked_csr(parts, shape)
     except (ValueError, TypeError, IndexError) as error:
         raise _damaged(f"the sparse view of {names[0]} is inconsistent") from error
-    return matrix

@@ -58,9 +58,7 @@ def combine(parts: Sequence[RawData]) -> RawData:
         views=[view for part in parts for view in part.views],
         names=distinct([name for part in parts for name in part.names]),
         feature_names=features if any(f is not None for f in features) else None,
-        present=None
-        if n_rows is None
-        else np.hstack([_mask(p, n_rows) for p in parts]),
+        present=np.hstack(masks) if masks else None,
         labels=labels[0] if labels else None,
         row_names=row_names,
     )

@@ -14,6 +14,7 @@ from manyview.errors import InputTypeError
 from manyview.views.views import Views
 
 NDArray = np.ndarray[Any, Any]
+SPARSE_PARTS = ("data", "indices", "indptr")  # of a CSR matrix, as scipy calls them
 # Longer names are cut in messages; no real one is.
 _MAX_NAME = 200
 

@@ -21,6 +21,7 @@ _UNITS |= {"": 1, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?|)b?\s*", re.IGNORECASE)
 _MEMBERSHIPS = Path("/proc/self/cgroup")
 _CGROUPS = Path("/sys/fs/cgroup")
+_allowed_cores = cache(joblib.cpu_count)  # asking a container takes milliseconds
 
 
 @cache
@@ -54,12 +55,7 @@ def resident_bytes() -> int:
 def n_cores() -> int:
     """Cores this process may use, or as many as OMP_NUM_THREADS says."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, int(asked) if asked.isdigit() else _cores())
-
-
-@cache
-def _cores() -> int:
-    return int(joblib.cpu_count())
+    return max(1, int(asked) if asked.isdigit() else _allowed_cores())
 
 
 def parse_size(size: int | float | str | None) -> int:

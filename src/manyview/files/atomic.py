@@ -1,9 +1,8 @@
 """Files and folders that appear whole or not at all.
 
-They are written as a hidden neighbour, brought safely to the disk and renamed. A
-writer that is killed leaves its neighbour behind; the next one to write the same
-target clears it away. Neighbours carry the names of their machine and process:
-what another machine writes into a shared folder is left alone.
+They are written as a hidden neighbour, brought safely to the disk and renamed. The
+next writer of the same target clears away what a killed one left behind. Neighbours
+carry the names of their machine and process: those of other machines are left alone.
 """
 
 from __future__ import annotations

@@ -116,12 +116,10 @@ class Checkpoint(NoCheckpoint):
                     write_array(part, engine.read(field))
         encoder = Encoder()
         content = {"value": encoder.encode(value, name)}
-        write_container(
-            self.folder / f"{stem}.zip", "checkpoint", content, encoder.arrays
-        )
-        for path, old in self._files(name):
-            if old != number:
-                path.unlink()
+        path = self.folder / f"{stem}.zip"
+        write_container(path, "checkpoint", content, encoder.arrays)
+        for old in (p for p, n in self._files(name) if n != number):
+            old.unlink()
 
     def _find(self, name: str) -> list[int]:
         """Numbers of the complete values of this name."""

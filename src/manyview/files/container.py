@@ -1,9 +1,8 @@
 """One zip of JSON and arrays, safe to share: ``NAME.json`` and ``arrays/N.npy``.
 
-Nothing in a file can run: there is no pickle. Entries are stored without
-compression, so a file never grows when it is read. The last 64 bytes are the
-SHA-256 of all bytes before them: a file with a single changed byte is refused
-before anything else is looked at. Model files and checkpoints are such files.
+Model files and checkpoints: no pickle, so nothing in them can run; no compression,
+so they never grow when read. The last 64 bytes are the SHA-256 of all before them: a
+file with a single changed byte is refused before anything else is looked at.
 """
 
 from __future__ import annotations

@@ -25,6 +25,10 @@ NDArray = np.ndarray[Any, Any]
 BLOCK_BYTES = 32 * 2**20
 # NumPy's own limit of a header; longer ones are an attack on its parser.
 _MAX_HEADER = 10_000
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,8 @@ class NpyHeader:
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    fortran_order: bool
+    order: Literal["C", "F"]
     offset: int
-
-    @property
-    def order(self) -> Literal["C", "F"]:
-        return "F" if self.fortran_order else "C"
 
     @property
     def n_bytes(self) -> int:
@@ -49,13 +49,9 @@ def read_header(file: IO[bytes], where: str, n_bytes: int) -> NpyHeader:
     """Header of an open npy stream of `n_bytes` bytes in all, checked against it."""
     try:
         version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
+        if version not in _HEADERS:
             raise ValueError(f"npy version {version} is not known")
-        read = (
-            np.lib.format.read_array_header_1_0
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0
-        )
+        read = _HEADERS[version]
         shape, fortran, dtype = read(file, max_header_size=_MAX_HEADER)
     except (ValueError, OSError, SyntaxError, TypeError) as error:
         raise FileError(
@@ -66,7 +62,8 @@ def read_header(file: IO[bytes], where: str, n_bytes: int) -> NpyHeader:
             f"{where} was refused: it holds pickled Python objects, which can run "
             "code when read. Save plain numbers instead."
         )
-    header = NpyHeader(tuple(int(s) for s in shape), dtype, bool(fortran), file.tell())
+    shape = tuple(int(s) for s in shape)
+    header = NpyHeader(shape, dtype, "F" if fortran else "C", file.tell())
     if any(s < 0 for s in header.shape) or header.n_bytes != n_bytes - header.offset:
         raise FileError(
             f"{where} is damaged: its header promises shape {header.shape} of "

@@ -1,11 +1,8 @@
 """What the names in model files and checkpoints mean in this release.
 
-Files name records, their fields and fitted values by the names on the left,
-which never change within a version of the format. On the right stands where
-they live in Python: who renames a class, a field or an attribute changes the
-right-hand side here and no file notices. What a new version of the format
-calls otherwise, `manyview.files.migrations` translates.
-
+Files use the names on the left, which never change within a version of the format
+(`manyview.files.migrations` translates earlier ones). On the right stands where
+they live in Python: who renames a class, a field or an attribute changes that here.
 Nothing that is not in these tables is ever looked up for a file.
 """
 

@@ -1,9 +1,8 @@
 """Other people's containers: AnnData and MuData in, Series of pandas or polars out.
 
-Recognised by their parts (``.mod``, ``.obs``, ``.obsm``), never imported. A view
-is named as in `manyview.datasets.load`: a modality ``rna`` (its ``X``), one of
-its layers ``rna/layers/counts`` or embeddings ``rna/obsm/X_pca``; of an AnnData
-``X``, ``layers/counts`` or ``obsm/X_pca``. Sparse matrices stay sparse.
+Recognised by their parts, never imported. A view is named as in `datasets.load`: a
+modality ``rna`` (its ``X``), a layer ``rna/layers/counts``, an embedding
+``rna/obsm/X_pca``; of an AnnData without ``rna/``. Sparse matrices stay sparse.
 """
 
 from __future__ import annotations

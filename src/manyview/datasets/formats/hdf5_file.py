@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview.datasets.raw_data import checked_csr, clean_name
+from manyview.datasets.raw_data import SPARSE_PARTS, checked_csr, clean_name
 from manyview.engine.resources import require_room
 from manyview.errors import FileError
 
@@ -21,7 +21,6 @@ from manyview.errors import FileError
 MAX_OBJECTS = 100_000
 # A row of chunks of a wide view fits, so that each chunk is unpacked once.
 _CHUNK_CACHE = 64 * 2**20
-_SPARSE_PARTS = ("data", "indices", "indptr")
 
 
 def open_hdf5(path: Path, stack: ExitStack) -> Any:
@@ -99,12 +98,12 @@ def is_numeric(item: Any, *n_axes: int) -> bool:
 
 def is_sparse(item: Any) -> bool:
     """A group that holds a compressed sparse matrix, as anndata writes it."""
-    return hasattr(item, "keys") and set(_SPARSE_PARTS) <= set(item.keys())
+    return hasattr(item, "keys") and set(SPARSE_PARTS) <= set(item.keys())
 
 
 def read_sparse(group: Any, limit: int) -> Any:
     """CSR matrix of a group with ``data``, ``indices``, ``indptr`` and a shape."""
-    parts = [group[k] for k in _SPARSE_PARTS]
+    parts = [group[k] for k in SPARSE_PARTS]
     if not all(is_numeric(p, 1) for p in parts):
         raise FileError(
             f"The sparse matrix {clean_name(group.name)} has parts that are no vectors "

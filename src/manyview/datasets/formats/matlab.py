@@ -1,9 +1,8 @@
 """MATLAB files: up to v7 through `scipy.io`, v7.3 as the HDF5 it is.
 
-The parser below `scipy.io.loadmat` can crash on a damaged file, so strangers'
-files come here only inside the child process. In v7.3 arrays are stored with
-their axes reversed, cells are arrays of references, and sparse matrices are
-groups in compressed-column form.
+The parser below `scipy.io.loadmat` can crash on a damaged file, so strangers' files
+come here only inside the child process. In v7.3 axes are reversed, cells are arrays
+of references, and sparse matrices are groups in compressed-column form.
 """
 
 from __future__ import annotations

@@ -37,11 +37,10 @@ def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
     delimiter, header = _find_delimiter(path)
     # Two characters are the least a number and its delimiter take.
     require_room(path.stat().st_size * 4, request.memory_limit, path.name)
-    engine = _engine()
-    if engine is None:
-        columns = _plain_columns(path, delimiter, header)
-    else:
+    if engine := _engine():
         columns = _columns(_native_csv(engine, path, delimiter, header))
+    else:
+        columns = _plain_columns(path, delimiter, header)
     return _split(columns, path, request, named=header)
 
 
