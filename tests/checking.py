@@ -12,9 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.engine import opening
+from manyview.engine import local
 
-plain_open_engine = opening.open_engine
+plain_open_engine = local.open_engine
 is_on = True  # a fixture in conftest.py switches it off where a test asks for it
 
 

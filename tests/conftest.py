@@ -10,11 +10,11 @@ import pytest
 from hypothesis import Phase, settings
 from scipy.sparse import csr_array
 
-from manyview.engine import opening
+from manyview.engine import local
 from tests import checking
 
 # Before any estimator's module is loaded and takes the function's name for its own.
-opening.open_engine = checking.open_engine
+local.open_engine = checking.open_engine
 
 Loaded = tuple[list[np.ndarray | csr_array], np.ndarray]
 

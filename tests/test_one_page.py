@@ -12,7 +12,7 @@ from examples import the_method_on_one_page as page
 from manyview import S2MVTC
 from manyview.arrays.ops import z_score
 from manyview.datasets import load_digits_views, make_views
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.stages import anchor_graph
 from manyview.stages.anchors import features, make_kernels
 from manyview.stages.ridge import SHARES, Target, choose_weight, factor_gram, solve

@@ -29,7 +29,7 @@ from manyview.arrays.ops import to_host
 from manyview.datasets.on_disk import open_on_disk
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
 from manyview.engine.dask_views import DaskViews
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
 from manyview.errors import (
     DegenerateWarning,

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.errors import InputError
 from manyview.present.table import Table
 from manyview.stages.sampling import (

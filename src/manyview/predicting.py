@@ -18,7 +18,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 import manyview
 from manyview.arrays.ops import to_host
 from manyview.engine.contract import Engine
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.kmeans.certainty import certainty
 from manyview.kmeans.passes import FIELD, LABELS, Centres, assign_step
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere

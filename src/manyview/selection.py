@@ -29,7 +29,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from manyview.arrays.ops import to_host, unit_rows
 from manyview.engine.contract import Engine
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.errors import DegenerateWarning, InputError
 from manyview.kmeans.passes import quiet_fit
 from manyview.present.plot import COLOURS, MARKERS, new_figure, save

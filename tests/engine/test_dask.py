@@ -18,7 +18,7 @@ from manyview.baselines import ConcatKMeans
 from manyview.cli import main
 from manyview.datasets import convert
 from manyview.engine.contract import Result, lowered
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.errors import DeviceError, FileError, InputError, InputTypeError
 from manyview.metrics import ari
 from manyview.running import progress

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.engine.contract import Result, lowered
 from manyview.engine.device import DeviceEngine, find_device
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.errors import DependencyError, DeviceError, InputError
 from manyview.views.views import Views
 

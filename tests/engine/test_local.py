@@ -9,8 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from manyview.engine.contract import Result
-from manyview.engine.local import LocalEngine
-from manyview.engine.opening import open_engine
+from manyview.engine.local import LocalEngine, open_engine
 from manyview.errors import ManyviewError
 from manyview.running import progress
 from manyview.views.views import Views
@@ -166,7 +165,7 @@ SCRIPT = """
 import hashlib, numpy as np
 from manyview import S2MVTC, Views
 from manyview.engine.contract import Result, lowered
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 
 def step(block, state, small):
     x = block.views[0]

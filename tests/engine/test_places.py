@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.errors import InputError, ManyviewError
 from manyview.metrics import ari
 from manyview.running import progress
@@ -91,7 +91,7 @@ def test_workers_have_limits_and_processors_of_their_own(
     three_views, estimator, n_clusters, name, value, passes, monkeypatch
 ):
     pytest.importorskip("distributed", reason="Dask is not installed")
-    monkeypatch.setattr("manyview.engine.opening.find_client", lambda engine: object())
+    monkeypatch.setattr("manyview.engine.local.find_client", lambda engine: object())
     model = estimator(n_clusters, engine="dask", **{name: value})
     with pytest.raises(InputError, match=f"does not take {name}='{value}'"):
         model.fit(three_views[0])

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manyview.engine.local import LocalEngine
-from manyview.engine.opening import open_engine
+from manyview.engine.local import LocalEngine, open_engine
 from manyview.stages.scaling import (
     SCALINGS,
     apply_scaling,

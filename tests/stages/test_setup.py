@@ -5,7 +5,7 @@ import pytest
 
 from manyview import S2MVTC, SequenceS2MVTC
 from manyview.engine.contract import lowered
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.stages.setup import enter
 from manyview.views.views import Views
 

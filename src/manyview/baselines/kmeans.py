@@ -10,15 +10,11 @@ from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
 from manyview.arrays.ops import namespace, to_host
 from manyview.base import FloatArray, IntArray, MultiViewClusterer, by_caller
-from manyview.baselines.parts.in_memory import (
-    content_ordered,
-    dense_views,
-    restored,
-)
+from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.engine.contract import NO_CHECKPOINT, Result, State, touches
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.errors import InputError
 from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
@@ -47,7 +43,7 @@ class ConcatKMeans(MultiViewClusterer):
     is descended by Lloyd's two steps, y_i = argmin_j ‖x_i - c_j‖² and c_j = mean of
     the rows with y_i = j. The first centres are the best of `n_init` k-means++
     runs on rows drawn by content (on small data, all of them), and one run from
-    Ward's clusters.
+    Ward's clusters. The same rows in another order get the same labels.
 
     Parameters
     ----------
@@ -72,10 +68,6 @@ class ConcatKMeans(MultiViewClusterer):
         The sum above.
     n_iter_ : int
         Lloyd iterations on all rows.
-
-    Notes
-    -----
-    The same rows in another order get the same labels.
 
     Examples
     --------
@@ -166,7 +158,7 @@ class BestViewKMeans(MultiViewClusterer):
 
     a_i the mean distance of row i to its own cluster and b_i to the next nearest,
     is kept. No labels are looked at; the view that would be best by the known
-    labels is often another one.
+    labels is often another one. The same rows in another order get the same labels.
 
     Parameters
     ----------
@@ -189,10 +181,6 @@ class BestViewKMeans(MultiViewClusterer):
         Silhouette of every view; -1 for a view that gave fewer than 2 clusters.
     cluster_centers_ : array (n_clusters, n_features of the view)
         Centres in standardised units.
-
-    Notes
-    -----
-    The same rows in another order get the same labels.
 
     Examples
     --------

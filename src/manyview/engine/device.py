@@ -22,10 +22,12 @@ from manyview.engine.contract import (
     Totals,
     check_block_rows,
     cut,
+    hash_block,
+    hash_orders,
+    odd_numbers,
     require_same_fields,
     rows_alone,
 )
-from manyview.engine.local import hash_block, hash_orders, odd_numbers
 from manyview.engine.scratch import parse_memory
 from manyview.errors import DependencyError, DeviceError, InputError
 from manyview.running import progress

@@ -3,14 +3,16 @@
 Blocks run side by side, each with single-threaded linear algebra, and their sums
 are folded in block order: the result does not depend on the number of threads, and
 element-wise work is spread over the cores as well as products. Rows in memory are
-visited in the order of their content, and views in the order of theirs.
+visited in the order of their content, and views in the order of theirs. This is also
+where an engine is opened (`open_engine`): the local one unless parameters ask for a
+device or a cluster; what cannot be had is refused by name.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -19,9 +21,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from manyview.arrays.ops import Array, hash_bits, like, mix64, namespace
+from manyview.arrays.ops import Array, namespace
 from manyview.engine.contract import (
     CORE_RATE,
+    Engine,
     Result,
     State,
     Step,
@@ -29,19 +32,27 @@ from manyview.engine.contract import (
     check_block_rows,
     cut,
     fold,
+    hash_block,
+    hash_orders,
+    odd_numbers,
     require_same_fields,
     rows_alone,
     worth_keeping,
 )
+from manyview.engine.dask import DaskEngine
+from manyview.engine.dask_workers import find_client
+from manyview.engine.device import DeviceEngine, find_device
 from manyview.engine.resources import n_cores, physical_memory
 from manyview.engine.scratch import (
     Budget,
+    FiledState,
     Scratch,
     parse_memory,
     rows_within,
     unmapped,
     work_bytes,
 )
+from manyview.errors import InputError, InputTypeError
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
@@ -50,24 +61,14 @@ IntArray = np.ndarray[Any, Any]
 # Of the machine's memory, for features where no limit is given: the rest is the
 # user's, and the data's.
 MOST_SHARE = 0.5
-CORES = n_cores()
-# Any numbers do; fixed, since the same rows must always get the same order.
-HASH_SEED = 20240617
+CORES, MEMORY = n_cores(), physical_memory()  # asked once: no fit changes them
 
 
 class LocalEngine:
     """Passes over views in memory (or mapped from disk) by threads.
 
-    Parameters
-    ----------
-    views : Views
-    dtype : dtype of the blocks, float32 or float64
-    block_rows : int, optional
-        Rows per block. Results agree for any value up to rounding.
-    memory_limit : str, int or None
-        What the process may hold; state beyond it goes to scratch files.
-    view_order : sequence of int, optional
-        Order to visit the views in; default that of their content, in memory.
+    Results agree for any `block_rows` up to rounding; what `memory_limit` does not
+    hold goes to scratch files.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class LocalEngine:
         if not worth_keeping(bytes_per_row, remake_flops, uses):
             return False
         if self._budget is None:
-            return n_bytes <= MOST_SHARE * physical_memory()
+            return n_bytes <= MOST_SHARE * MEMORY
         remake = remake_flops / (CORE_RATE * CORES) * self.n_samples
         return self._budget.place(int(n_bytes), remake) != "again"
 
@@ -302,27 +303,6 @@ class RowState:
             self._budget.used -= freed
 
 
-class FiledState(Mapping[str, Array]):
-    """One block's state where fields lie on disk; those are read when asked for."""
-
-    def __init__(
-        self, kept: Mapping[str, Array], files: Mapping[str, Scratch], rows: slice
-    ) -> None:
-        self._kept, self._files, self._rows = dict(kept), dict(files), rows
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._kept:
-            first, stop = self._rows.start, self._rows.stop
-            self._kept[name] = self._files[name].read(first, stop - first)
-        return self._kept[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._files, **self._kept})
-
-    def __len__(self) -> int:
-        return len({**self._files, **self._kept})
-
-
 def content_order(
     views: Views, dtype: Any, block_rows: int
 ) -> tuple[IntArray | None, IntArray]:
@@ -337,47 +317,12 @@ def content_order(
 
     with ThreadPoolExecutor(CORES) as pool:
         hashes = np.concatenate(list(pool.map(one, slices)))
-    rows, of_views = hash_orders(hashes)
-    return rows, of_views
-
-
-def hash_orders(hashes: Array) -> tuple[Array, Array]:
-    """Rows and views in the order of their content, from every row's hash in each view.
-
-    A view is known by its rows' hashes beside those of the whole rows, a row by its
-    hashes and the places of their views in that order: neither knows where it stands,
-    and (a, b) is not (b, a). Rows of equal content are interchangeable.
-    """
-    xp = namespace(hashes)
-    whole = mix64(xp.sum(hashes, axis=1))
-    views = xp.argsort(xp.sum(mix64(hashes + whole[:, None]), axis=0), stable=True)
-    places = like(np.arange(1, hashes.shape[1] + 1), hashes)
-    rows = xp.sum(mix64(hashes[:, views] + places), axis=1)
-    return xp.argsort(rows, stable=True), views
-
-
-def hash_block(block: Block, odd: Sequence[IntArray]) -> Array:
-    """A 64-bit hash (n_rows, n_views) of every row in every view; 0 where it has none.
-
-    A row of zeros is not such a row.
-    """
-    found = []
-    for v, x in enumerate(block.views):
-        one, there = mix64(hash_bits(x, odd[v]) + 1), block.there(v)
-        found.append(one if there is None else one * like(there, one))
-    return namespace(*found).stack(found, axis=1)
-
-
-def odd_numbers(n_features: int) -> IntArray:
-    """Multipliers of a view's bits, the same for views of equal width."""
-    rng = np.random.default_rng([HASH_SEED, n_features])
-    return np.asarray(rng.integers(-(2**62), 2**62, n_features) * 2 + 1)
+    return hash_orders(hashes)
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The BLAS libraries of this process: looking for them takes longer than a pass
-    over small data."""
+    """The BLAS libraries of this process, looked for once: that takes a while."""
     return ThreadpoolController()
 
 
@@ -401,3 +346,53 @@ def _single_threaded_blas() -> Iterator[None]:
             _blas_users -= 1
             if _blas_users == 0:
                 _blas_limit.restore_original_limits()
+
+
+def open_engine(
+    views: Views,
+    dtype: Any,
+    *,
+    engine: Any = "local",
+    device: str | None = None,
+    memory_limit: Any = None,
+    view_order: Sequence[int] | None = None,
+) -> Engine:
+    """The engine for these views, visited in `view_order` where that is known."""
+    _check_device(device)
+    if not isinstance(engine, str) or engine != "local":
+        return _open_dask(views, dtype, engine, device, memory_limit)
+    if not isinstance(views, Views):
+        raise InputError(
+            "The views are Dask collections, but engine='local'. Give engine='dask' "
+            "or a client, or compute the views first."
+        )
+    place: dict[str, Any] = {"memory_limit": memory_limit, "view_order": view_order}
+    if device is not None or any(hasattr(a, "cpu") for a in views.arrays):
+        found = find_device(device, views)
+        if found is not None:
+            return DeviceEngine(views, dtype, found, **place)
+    return LocalEngine(views, dtype, **place)
+
+
+def _open_dask(
+    views: Any, dtype: Any, engine: Any, device: str | None, memory_limit: Any
+) -> Engine:
+    """Passes on the workers of a cluster; what cannot be had there is refused."""
+    client = find_client(engine)
+    for name, value in (("device", device), ("memory_limit", memory_limit)):
+        if value is not None:
+            raise InputError(
+                f"engine='dask' does not take {name}={value!r}: workers compute on "
+                "their own processors, within the memory limit they were started "
+                f"with. Leave {name} out, or use engine='local'."
+            )
+    return DaskEngine(views, dtype, client)
+
+
+def _check_device(device: Any) -> None:
+    named = device is None or isinstance(device, str)
+    if not named and type(device).__module__ != "torch":
+        raise InputTypeError(
+            f"device={device!r} is no name of a device. Give 'cpu', 'cuda', 'cuda:1', "
+            "'mps' or None."
+        )

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import gen_batches
 
-from manyview.arrays.linear import csr
+from manyview.arrays.linear import csr, eigh
 from manyview.arrays.ops import index_sum, smallest, squared_distances
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.simplex import project_groups
@@ -25,6 +24,8 @@ BLOCK_ENTRIES = 4_000_000
 # The leading eigenvalues, 1 for every component, may miss their count by this much
 # (the authors' program).
 CONNECTED = 1e-7
+# First weight of the components, and most rounds: the authors' program.
+FIRST_LAM, MAX_ITER = 0.1, 50
 # A second eigenvalue below this is rounding: the rows of the component are all alike.
 RANK_ONE = 1e-10
 
@@ -37,19 +38,7 @@ def row_batches(n_rows: int, n_columns: int) -> Iterator[slice]:
 def nearest_anchors(
     X: FloatArray, anchors: FloatArray, k: int
 ) -> tuple[FloatArray, IntArray]:
-    """Squared distances to, and numbers of, the k nearest anchors of every row.
-
-    Both are (n_samples, k), ascending in every row; k is at most n_anchors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.baselines.parts.bipartite import nearest_anchors
-    >>> nearest_anchors(np.array([[0.0], [3.0]]), np.array([[1.0], [5.0]]), 1)
-    (array([[1.],
-           [4.]]), array([[0],
-           [0]]))
-    """
+    """Squared distances to, and numbers of, the k nearest anchors, (n_samples, k)."""
     squared = np.empty((len(X), k), X.dtype)
     ids = np.empty((len(X), k), np.intp)
     # Distances are differences of large numbers unless the origin is moved close.
@@ -88,11 +77,10 @@ def anchor_graph(X: FloatArray, anchors: FloatArray, k: int) -> sp.csr_array:
 
 
 class Spectrum(NamedTuple):
-    """Leading part of the normalised bipartite graph.
+    """Leading part of the normalised bipartite graph: F = [U; V] and its scaling.
 
-    `U` (n_samples, c) and `V` (n_anchors, c) are the two halves of F, the
-    top-c eigenvectors; `eigenvalues` holds the c + 1 largest squared singular
-    values, descending, each 1 per connected component.
+    `eigenvalues` holds the c + 1 largest squared singular values, descending: 1 for
+    every connected component.
     """
 
     U: FloatArray
@@ -113,10 +101,7 @@ def spectrum(P: sp.csr_array, c: int) -> Spectrum:
     anchor_scale = inverse(P.sum(axis=0)) ** 0.5
     scaled = P.data * np.repeat(row_scale, np.diff(P.indptr)) * anchor_scale[P.indices]
     S = sp.csr_array((scaled, P.indices, P.indptr), shape=P.shape)
-    n_anchors = P.shape[1]
-    first = max(0, n_anchors - c - 1)
-    gram = (S.T @ S).toarray()
-    w, V = eigh(gram, subset_by_index=[first, n_anchors - 1], check_finite=False)
+    w, V = eigh((S.T @ S).toarray(), c + 1)
     w, V = np.clip(w[::-1], 0, 1), V[:, ::-1][:, :c]
     U = (S @ V) * inverse(w[:c]) ** 0.5
     half = np.sqrt(0.5)
@@ -124,21 +109,15 @@ def spectrum(P: sp.csr_array, c: int) -> Spectrum:
 
 
 class ComponentGraph(NamedTuple):
-    """Result of `component_graph`; `components` may still be too few or many."""
+    """The bent graph; its `components` may still be too few or many."""
 
     P: sp.csr_array
     components: IntArray
     embedding: FloatArray
-    n_iter: int
 
 
 def component_graph(
-    G: sp.csr_array,
-    n_components: int,
-    *,
-    lam: float = 0.1,
-    max_iter: int = 50,
-    exact: bool = False,
+    G: sp.csr_array, n_components: int, exact: bool = False
 ) -> ComponentGraph:
     """Graph near `G`, on its support, with `n_components` connected components.
 
@@ -147,23 +126,18 @@ def component_graph(
         P_i. = proj( G_i. - lam/2 t_i. ),
         t_ij = || D1_i^{-1/2} u_i - D2_j^{-1/2} v_j ||²,
 
-    doubling lam while there are too few components and halving it while there
-    are too many.
-
-    `G` is not negative and its rows sum to one. Unless `exact`, the projection of
-    the rows is averaged with the same projection of the columns, and 1 and 10 are
-    the degree scalings of the first round, as in the authors' program; the paper
-    states the row constraint alone.
+    doubling lam while there are too few components and halving it while there are too
+    many. Unless `exact`, the projection of the rows is averaged with that of the
+    columns, and 1 and 10 are the degree scalings of the first round, as in the authors'
+    program; the paper states the row constraint alone.
     """
-    G = sp.csr_array(G)
     found = spectrum(G, n_components)
     if found.has_at_least(n_components, n_components * 1e-10):
-        return ComponentGraph(G, components(G), found.U, 0)
+        return ComponentGraph(G, components(G), found.U)
     one, ten = np.ones(G.shape[0]), np.full(G.shape[1], 10.0)
     scales = (found.row_scale, found.anchor_scale) if exact else (one, ten)
-    P, n_iter = G, 0
-    while n_iter < max_iter:
-        n_iter += 1
+    lam = FIRST_LAM
+    for _ in range(MAX_ITER):
         t = _spread(G, found.U * scales[0][:, None], found.V * scales[1][:, None])
         P = _bend(G, t, lam, exact)
         found = spectrum(P, n_components)
@@ -174,7 +148,7 @@ def component_graph(
             lam /= 2
         else:
             break
-    return ComponentGraph(P, components(P), found.U, n_iter)
+    return ComponentGraph(P, components(P), found.U)
 
 
 def _bend(G: sp.csr_array, t: FloatArray, lam: float, exact: bool) -> sp.csr_array:
@@ -212,19 +186,14 @@ def components(P: sp.csr_array) -> IntArray:
 def settle_components(
     P: sp.csr_array, labels: IntArray, arrays: list[FloatArray], n_clusters: int
 ) -> IntArray:
-    """Exactly `n_clusters` groups from the components, where that is possible.
-
-    Too many: the smallest joins the one with the nearest mean, again and again.
-    Too few: the largest is cut in two by the sign of the second singular vector
-    of its normalised graph; one that has no second vector (all its rows alike)
-    stays whole, and fewer groups come back.
-    """
+    """Exactly `n_clusters` groups from the components, where that is possible."""
     return _halve_largest(P, _merge_smallest(labels, arrays, n_clusters), n_clusters)
 
 
 def _merge_smallest(
     labels: IntArray, arrays: list[FloatArray], n_clusters: int
 ) -> IntArray:
+    """While there are too many, the smallest joins the one with the nearest mean."""
     sizes = np.bincount(labels)
     if len(sizes) <= n_clusters:
         return labels
@@ -246,6 +215,10 @@ def _merge_smallest(
 
 
 def _halve_largest(P: sp.csr_array, labels: IntArray, n_clusters: int) -> IntArray:
+    """While there are too few, the second singular vector cuts the largest in two.
+
+    One without such a vector (all its rows alike) stays whole: fewer come back.
+    """
     labels = labels.copy()
     uncuttable: set[int] = set()
     while (n_found := int(labels.max()) + 1) < n_clusters:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.base import FloatArray, IntArray
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.engine.resources import physical_memory, show_size
 from manyview.errors import InputError, ResourceError
 from manyview.stages.sampling import draw_rows

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from manyview.base import FloatArray
-from manyview.engine.opening import open_engine
+from manyview.engine.local import open_engine
 from manyview.stages.anchors import Kernel, features, make_kernels
 from manyview.stages.scaling import Scaling
 from manyview.views.views import Views
