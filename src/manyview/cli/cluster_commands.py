@@ -1,17 +1,15 @@
 """``manyview fit``, ``choose-k``, ``score`` and ``methods``."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from typer import Argument, Option
 
 import manyview
-from manyview.base import views_of
+from manyview.base import MultiViewClusterer, views_of
 from manyview.cli import options, terminal
 from manyview.cli.estimator_options import (
     choose_smoothing,
@@ -26,9 +24,6 @@ from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, Run, check_target, writing
 from manyview.present.table import Table
 from manyview.running.progress import shown
-
-if TYPE_CHECKING:
-    from manyview.base import MultiViewClusterer
 
 
 def fit(

@@ -1,16 +1,13 @@
 """From ``--method``, ``--set name=value`` and where to run to an estimator."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from manyview.base import MultiViewClusterer
+from manyview.engine.dask_workers import connect
 from manyview.errors import InputError
-
-if TYPE_CHECKING:
-    from manyview.base import MultiViewClusterer
 
 _WORDS = {"none": None, "true": True, "false": False}
 _OWN_OPTIONS = {"n_clusters": "--clusters", "random_state": "--seed"}
@@ -116,14 +113,10 @@ def place_settings(
             "--engine dask and --scheduler ADDRESS go together. Start a scheduler "
             "with 'dask scheduler' and name its address."
         )
-    given: dict[str, Any] = {} if engine == "local" else {"engine": engine}
-    return given if checkpoint is None else {**given, "checkpoint": checkpoint}
+    given = {"engine": None if engine == "local" else engine, "checkpoint": checkpoint}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def connected(scheduler: str | None) -> AbstractContextManager[object]:
     """Be a client of the scheduler, if there is one."""
-    if scheduler is None:
-        return nullcontext()
-    from manyview.engine.dask_workers import connect
-
-    return connect(scheduler)
+    return nullcontext() if scheduler is None else connect(scheduler)

@@ -16,12 +16,11 @@ ModelFile = Annotated[
 ]
 ViewNames = Annotated[
     list[str] | None,
-    Option("--view", metavar="NAME", help="A view to use; may be repeated."),
+    Option(metavar="NAME", help="A view to use; may be repeated."),
 ]
 LabelSource = Annotated[
     str | None,
     Option(
-        "--labels",
         metavar="NAME",
         help="Variable, column or file with the known classes; 'none' for no classes. "
         "They are used for scores only.",
@@ -30,7 +29,6 @@ LabelSource = Annotated[
 Fill = Annotated[
     str | None,
     Option(
-        "--fill",
         metavar="mean",
         help="Replace single missing values by the mean of their feature.",
     ),
@@ -59,7 +57,7 @@ OutFolder = Annotated[
 Force = Annotated[bool, Option("--force", help="Replace an earlier run in DIR.")]
 FigurePath = Annotated[
     str | None,
-    Option("--figure", metavar="PATH", help="Draw it: PATH.png, PATH.svg."),
+    Option(metavar="PATH", help="Draw it: PATH.png, PATH.svg."),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Engine = Annotated[
@@ -79,5 +77,5 @@ CheckpointFolder = Annotated[
 ]
 MemoryLimit = Annotated[
     str | None,
-    Option("--memory-limit", metavar="SIZE", help="Most memory of a run: 8GB."),
+    Option(metavar="SIZE", help="Most memory of a run: 8GB."),
 ]

@@ -1,23 +1,19 @@
 """Reading what a command was given: views, a model, or labels alone."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import manyview
+from manyview.base import MultiViewClusterer
 from manyview.datasets.layout import LABEL_NAMES
 from manyview.errors import FileError
 from manyview.files.npy_file import map_array
 from manyview.files.run_folder import META, MODEL
 from manyview.running.progress import shown
-
-if TYPE_CHECKING:
-    from manyview.base import MultiViewClusterer
 
 _TEXT = (".csv", ".tsv", ".txt")
 _DELIMITERS = (",", "\t", ";")

@@ -1,20 +1,16 @@
 """What the commands say: results on standard output, the rest on standard error."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from manyview.errors import ManyviewWarning
+from manyview.present.table import Table
 from manyview.running.progress import Listener, listen
-
-if TYPE_CHECKING:
-    from manyview.present.table import Table
 
 PIPE_WIDTH = 160  # a table that goes to a file need not fit a screen
 EVERY = 30.0  # seconds between lines of progress where there is no terminal
@@ -87,8 +83,6 @@ def show_table(table: Table) -> None:
 
 def show_scores(scores: Mapping[str, float]) -> None:
     """The seven scores side by side."""
-    from manyview.present.table import Table
-
     table = Table("scores", "", list(scores), align="r" * len(scores))
     table.add(*(f"{score:.4f}" for score in scores.values()))
     show_table(table)

@@ -20,18 +20,13 @@ ORDERS = ("file", "sorted", "shuffled")
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set by the `name` in tables, in a form that can be written down.
+    """A data set in a form that can be written down."""
 
-    `source` is a path, a known name or, for kind "generated" instead of "stored",
-    options of `make_views` as JSON. Rows of `drop_classes` are left out, and of
-    the others only the `first_classes` are kept, in the order of their labels.
-    """
-
-    name: str
-    source: str
-    kind: str = "stored"
-    drop_classes: tuple[int, ...] = ()
-    first_classes: int | None = None
+    name: str  # in tables
+    source: str  # path, known name or, where generated, options of make_views as JSON
+    kind: str = "stored"  # or "generated"
+    drop_classes: tuple[int, ...] = ()  # whose rows are left out
+    first_classes: int | None = None  # that are kept, in the order of their labels
 
     @classmethod
     def of(cls, source: str | Path) -> DataSet:

@@ -59,5 +59,4 @@ class IndexPage:
 
     @property
     def path(self) -> Path:
-        """The page's file."""
         return self.folder / "index.html"

@@ -91,7 +91,13 @@ def _draw(record: Record, trace: Any, classes: Any) -> Figure:
             if t == rounds[0]:
                 axis.set_title(_in_words(column), fontsize=9)
         line[0].set_ylabel(f"round {t}", fontsize=10)
-    figure.supxlabel(_caption(trace["found"], classes), fontsize=9)
+    caption = "No classes are known; one colour for all rows."
+    if classes is not None:
+        caption = (
+            "Colour and marker: known class. At the end the clusters reach ACC "
+            f"{accuracy(classes, trace['found']):.3f} on these rows. Axes have no unit."
+        )
+    figure.supxlabel(caption, fontsize=9)
     return figure
 
 
@@ -100,12 +106,3 @@ def _in_words(column: str) -> str:
         return "consensus"
     kind = "before smoothing" if column[0] == "B" else "after smoothing"
     return f"view {int(column[1:]) + 1}\n{kind}"
-
-
-def _caption(found: Any, classes: Any) -> str:
-    if classes is None:
-        return "No classes are known; one colour for all rows."
-    return (
-        "Colour and marker: known class. At the end the clusters reach ACC "
-        f"{accuracy(classes, found):.3f} on these rows. Axes have no unit."
-    )

@@ -17,14 +17,13 @@ Record = dict[str, Any]
 class Run:
     """A method with a setting on a data set in a row order with a seed.
 
-    `method` is a name that `estimators.build` knows, and `setting` the parameters
-    that differ from its default. `extras` say what else the process shall do:
-    ``trace`` so many rows, or ``share`` the set-up with the other runs.
+    `setting` are the parameters that differ from the default. `extras` say what else
+    to do: ``trace`` so many rows, or ``share`` the set-up with the other runs.
     """
 
     data: DataSet
     order: str
-    method: str
+    method: str  # a name that `estimators.build` knows
     setting: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     extras: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +64,6 @@ class Task(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Of the whole task."""
         return _digest("".join(r.key for r in self.runs))
 
 

@@ -41,7 +41,6 @@ class Summary:
         return [float(s[name]) for s in source if name in s]
 
     def mean(self, name: str) -> float | None:
-        """Mean over seeds."""
         values = self.values(name)
         return mean(values) if values else None
 

@@ -94,10 +94,8 @@ class Surface(NamedTuple):
     def grid(self, score: str) -> tuple[list[float], list[float], Any]:
         """Values along both axes and the scores (NaN where there is none)."""
         rows, columns = (sorted({c[i] for c in self.cells}) for i in (0, 1))
-        found = [
-            [self.cells.get((r, c), {}).get(score, np.nan) for c in columns]
-            for r in rows
-        ]
+        cells = ([self.cells.get((r, c), {}) for c in columns] for r in rows)
+        found = [[cell.get(score, np.nan) for cell in row] for row in cells]
         return rows, columns, np.array(found)
 
 
@@ -119,12 +117,8 @@ def _surfaces(records: Iterable[Record]) -> list[Surface]:
 
 def _table(surface: Surface, score: str) -> Table:
     rows, columns, values = surface.grid(score)
-    first, second = surface.axes
-    table = Table(
-        name=f"{surface.name}-{score}",
-        caption=f"{surface.title}: {score}",
-        columns=[f"{first} \\ {second}", *(f"{c:g}" for c in columns)],
-    )
+    head = [" \\ ".join(surface.axes), *(f"{c:g}" for c in columns)]
+    table = Table(f"{surface.name}-{score}", f"{surface.title}: {score}", head)
     for value, line in zip(rows, values, strict=True):
         shown = ("–" if np.isnan(x) else f"{x:.3f}" for x in line)
         table.add(f"{value:g}", *shown)

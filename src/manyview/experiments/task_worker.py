@@ -28,11 +28,11 @@ from manyview.experiments.planned_run import Record
 from manyview.experiments.sensitivity import SharedSetUp, fit_shared
 from manyview.files.atomic import atomic_file
 from manyview.metrics import clustering_scores
+from manyview.present.plot import choose_rows
 from manyview.views.views import Views
 
 
 def main() -> None:
-    """Read the task, do it, write results."""
     task = json.loads(sys.stdin.buffer.readline())
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     # What a library prints must not get between the results.
@@ -105,9 +105,7 @@ def _fit(
     if run["extras"].get("share"):
         _, took = measured(lambda: fit_shared(model, views, shared))
     elif "trace" in run["extras"]:
-        n_traced = min(run["extras"]["trace"], len(views))
-        draw = np.random.default_rng(0).choice
-        traced = np.sort(draw(len(views), n_traced, replace=False))
+        traced = choose_rows(len(views), run["extras"]["trace"])
         _, took = measured(lambda: model.fit(views, trace=traced))
         save_trace(Path(run["trace_to"]), model, traced, rows)
     else:

@@ -63,7 +63,6 @@ class Table:
         return self.align or "l" + "r" * (len(self.columns) - 1)
 
     def add(self, *cells: Cell | str) -> None:
-        """One more row."""
         self.rows.append([c if isinstance(c, Cell) else Cell(c) for c in cells])
 
     def to_markdown(self) -> str:

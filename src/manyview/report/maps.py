@@ -32,7 +32,6 @@ class Maps(NamedTuple):
 
 
 def draw_maps(subject: Subject, method: str = "auto") -> Maps:
-    """The maps of a page."""
     rows = choose_rows(subject.n_samples, MOST_POINTS)
     views = subject.views
     if subject.embedding is not None:

@@ -24,7 +24,6 @@ MOST_CLASSES = 100  # lines of the map of classes that a screen can still show
 
 
 def chart_data(subject: Subject, maps: Maps) -> dict[str, Any]:
-    """All charts of the page."""
     return {
         "clusters": subject.n_clusters,
         "rows": subject.n_samples,

@@ -57,7 +57,6 @@ class Subject:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
         return len(self.labels)
 
     @cached_property
@@ -67,7 +66,6 @@ class Subject:
 
     @cached_property
     def sizes(self) -> Matrix:
-        """Rows of every cluster."""
         return np.bincount(self.labels, minlength=self.n_clusters)
 
     @cached_property
