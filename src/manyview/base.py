@@ -1,11 +1,10 @@
 """`MultiViewClusterer`: what every method of the package promises.
 
-A method declares its parameters as dataclass fields, asks `_views_to_fit` for checked
-`Views` in ``fit``, does its mathematics with pure functions and hands its labels to
-`_store_labels`. The single-array door goes through scikit-learn's own validation, so
-that ``check_estimator`` sees what it expects; lists, dicts and `Views` go through
-ours. `PassClusterer` adds what fits of passes share; `predicting` what they can do
-with new rows.
+A method declares its parameters, asks `_views_to_fit` for checked `Views` in
+``fit``, does its mathematics with pure functions and hands its labels to
+`_store_labels`. One array goes through scikit-learn's own validation, so that
+``check_estimator`` sees what it expects; lists, dicts and `Views` go through ours.
+`PassClusterer` adds what fits of passes share, `predicting` what they do with new rows.
 """
 
 from __future__ import annotations
@@ -98,8 +97,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Class attributes of a method: `citation` (paper), `order_dependent` (does
     the order of the rows matter), `deterministic` (the same labels whatever
     `random_state`), `missing_views` (may rows lack views),
-    `chooses_n_clusters` (does it take ``n_clusters="auto"``), `parameter_grid`
-    (the paper's grid, for oracle-tuned comparisons only), `skipped_checks` (names
+    `chooses_n_clusters` (does it take ``n_clusters="auto"``), `skipped_checks` (names
     of checks in `manyview.checks` that cannot hold, each with the reason).
     """
 
@@ -108,7 +106,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     deterministic: ClassVar[bool] = False
     missing_views: ClassVar[bool] = False
     chooses_n_clusters: ClassVar[bool] = False
-    parameter_grid: ClassVar[dict[str, list[Any]]] = {}
     skipped_checks: ClassVar[dict[str, str]] = {}
 
     n_clusters: Any
@@ -119,7 +116,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Cluster the rows of `X`; `y` is ignored."""
         raise NotImplementedError
 
-    def _views_to_fit(self, X: Any, y: Any = None) -> Views:
+    def _views_to_fit(self, X: Any) -> Views:
         """Checked views to fit on; sets the ``n_features_in_`` family."""
         views = self._to_views(X, reset=True)
         self._check_n_clusters(len(views))
@@ -397,7 +394,7 @@ def views_of(X: Any) -> Views:
     """Views of whatever a user hands over: rows in memory, on disk or on workers."""
     if not lies_elsewhere(X):
         return Views.of(X)
-    items = [X] if isinstance(X, (str, os.PathLike)) else X
-    if isinstance(items, (list, tuple)) and isinstance(items[0], (str, os.PathLike)):
+    items = X if isinstance(X, (list, tuple)) else [X]
+    if isinstance(items[0], (str, os.PathLike)):
         return open_on_disk(*items)
     return DaskViews(X)  # type: ignore[return-value]

@@ -48,7 +48,6 @@ from manyview.stages.anchor_graph import (
 from manyview.stages.anchors import (
     Features,
     anchor_count,
-    check_anchors,
     choose_anchors,
     fit_features,
     plain_features,
@@ -67,7 +66,7 @@ from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling
 from manyview.stages.setup import Setup, enter
 from manyview.stages.tracing import caller_trace, trace_rows
-from manyview.views.parsing import check_number
+from manyview.views.parsing import check_anchors, check_number
 
 Matrix = np.ndarray[Any, Any]
 

@@ -268,22 +268,10 @@ def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:
 def spread_rows(
     rows: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 1
 ) -> Matrix:
-    """Numbers (n_starts, n_clusters) of rows far from each other.
+    """Numbers (n_starts, n_clusters) of rows far from each other (greedy k-means++).
 
-    Greedy k-means++, several searches side by side: a row is picked with
-    probability proportional to its squared distance from the rows picked before;
-    of a few such picks the one that lowers the sum of squared distances most is
-    kept. Rows (n, d) may be sparse, or on a device. With rows (s, n, d) every
-    search has rows of its own and all see the same random numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.kmeans.passes import spread_rows
-    >>> rows = np.repeat([[0.0], [9.0]], 5, axis=0)
-    >>> picks = spread_rows(rows, 2, np.random.default_rng(0))
-    >>> sorted(rows[picks[0], 0].tolist())
-    [0.0, 9.0]
+    Of a few picks the one that lowers the sum of squared distances most is kept. Rows
+    (n, d) may be sparse, or on a device; with rows (s, n, d) every search has its own.
     """
     rows = wide(rows)
     n_rows = rows.shape[-2]
@@ -298,7 +286,7 @@ def spread_rows(
     first = xp.argmin(next(times), axis=1)
     picks = [first[like(np.zeros(n_searches, dtype=int), first)] if own_rows else first]
     nearest = _distances(rows, lengths, picks[0][:, None], each)[:, 0, :]
-    pick = partial(_pick, rows, lengths, each, n_tries)
+    pick: Any = partial(_pick, rows, lengths, each, n_tries)
     if is_on_gpu(lengths):
         pick = recorded(pick, lengths.device)
     while len(picks) < n_clusters:

@@ -46,7 +46,6 @@ from manyview.kmeans.passes import kmeans_anchors
 from manyview.stages import ridge
 from manyview.stages.sampling import SAMPLED, Draw
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
-from manyview.views.parsing import check_choice, check_count
 from manyview.views.views import Block, Views
 
 Matrix = np.ndarray[Any, Any]
@@ -71,9 +70,8 @@ class Kernel(NamedTuple):
 class Features(NamedTuple):
     """How to make (or find) the features of a block.
 
-    `keep` says whether they stay in the state, `sampled` whether their Gram is that
-    of a sample of the rows; a view's Gram is taken about its entry of `centres`, if
-    it has one, in float32. `means` and `reduces` are known after the Gram pass.
+    `keep`: they stay in the state; `sampled`: their Gram is that of a sample of the
+    rows; a view's Gram is taken about its entry of `centres`, if any, in float32.
     """
 
     scalings: tuple[Scaling, ...]
@@ -83,25 +81,6 @@ class Features(NamedTuple):
     centres: tuple[Matrix | None, ...] = ()
     keep: bool = True
     sampled: bool = False
-
-
-def check_anchors(n_anchors: Any, anchors: Any) -> None:
-    """How many, or which: one of the two."""
-    if n_anchors is not None:
-        check_count(n_anchors, "n_anchors")
-    if isinstance(anchors, str):
-        check_choice(anchors, "anchors", ("kmeans", "random"))
-        return
-    if not isinstance(anchors, (list, tuple)):
-        raise InputTypeError(
-            "anchors must be 'kmeans', 'random' or a list of one array per view; got "
-            f"{type(anchors).__name__}."
-        )
-    if n_anchors is not None:
-        raise InputError(
-            f"n_anchors={n_anchors} has no say where the anchors themselves are given. "
-            "Leave n_anchors out, or give anchors='kmeans'."
-        )
 
 
 def anchor_count(n_anchors: int | None, n_samples: int, n_clusters: int) -> int:
@@ -183,14 +162,6 @@ def dense(rows: Array) -> Array:
     return wide(rows.toarray() if sp.issparse(rows) else rows)
 
 
-class WidthSmall(NamedTuple):
-    """What the width pass needs."""
-
-    scalings: tuple[Scaling, ...]
-    anchors: tuple[Matrix, ...]
-    keep: bool
-
-
 def make_kernels(
     engine: Engine,
     name: str,
@@ -200,32 +171,30 @@ def make_kernels(
     keep: bool = False,
     drawn: Draw | None = None,
 ) -> tuple[Kernel, ...]:
-    """Anchors with the width of their features (none for the linear kernel).
-
-    σ is twice the mean distance of a row to its nearest anchor.
+    """Anchors with the width σ of their features (none for the linear kernel).
 
     Rows that are anchors themselves have distance 0 and count, as the authors
     do it, unless they are the majority: then only the others count. Where every
     row is an anchor, the anchors' distances to each other stand in. With `keep`
-    the distances stay in the state until the features take their place. With
-    `drawn` the mean is that of the drawn rows, without a pass.
+    the distances stay in the state; with `drawn` the mean is that of these rows.
     """
+    kernels = tuple(Kernel(name, a, 0.0) for a in anchors)
     if name == "linear":
-        return tuple(Kernel(name, a, 0.0) for a in anchors)
-    small = WidthSmall(scalings, anchors, keep and drawn is None)
+        return kernels
+    small = Features(scalings, kernels, keep=keep and drawn is None)
     total: Totals = {}
     if drawn is None:
         total, _ = engine.run(width_step, small, title="Measuring kernel widths")
     else:
         for rows in cut(len(drawn.block), sizes.block_rows):
             fold(total, width_step(drawn.block.part(rows), {}, small))
-    kernels = []
+    widths = []
     for v, a in enumerate(anchors):
-        distance, rows, away = to_host(total[f"nearest{v}"])
-        counted = away if 2 * away < rows else rows
+        distance, n_rows, away = to_host(total[f"nearest{v}"])
+        counted = away if 2 * away < n_rows else n_rows
         mean = float(distance / counted) if away else spacing(a, engine.dtype)
-        kernels.append(Kernel(name, a, 2.0 * mean))
-    return tuple(kernels)
+        widths.append(2.0 * mean)
+    return tuple(k._replace(width=w) for k, w in zip(kernels, widths, strict=True))
 
 
 def spacing(anchors: Array, dtype: np.dtype[Any]) -> float:
@@ -242,20 +211,20 @@ def spacing(anchors: Array, dtype: np.dtype[Any]) -> float:
 
 
 @touches(writes=["D"])
-def width_step(block: Block, state: State, small: WidthSmall) -> Result:
+def width_step(block: Block, state: State, small: Features) -> Result:
     """Per view: sum of nearest-anchor distances, rows, rows away from any anchor."""
     stats: dict[str, Array] = {}
     kept: dict[str, Array] = {}
     block = hide_empty_rows(block, small.scalings)
     for v, x in enumerate(block.views):
         rows = apply_scaling(x, small.scalings[v])
-        d = expanded_distances(rows, small.anchors[v])
+        d = expanded_distances(rows, small.kernels[v].anchors)
         xp = namespace(d)
         nearest = wide(at_least_zero(xp.min(d, axis=1))) ** 0.5
         # |x|²+|a|²−2x·a of a row with itself is rounding, not distance; so is a mean
         # of rows of zeros.
         eps = xp.finfo(d.dtype).eps
-        largest = xp.max(row_norms(cast(small.anchors[v], d))) ** 0.5
+        largest = xp.max(row_norms(cast(small.kernels[v].anchors, d))) ** 0.5
         noise = 4 * eps**0.5 * row_norms(rows) ** 0.5 + 16 * eps * largest
         nearest = nearest * wide(nearest > wide(noise))
         own = block.there(v)
@@ -269,11 +238,8 @@ def width_step(block: Block, state: State, small: WidthSmall) -> Result:
 
 
 def features(x: Array, scaling: Scaling, kernel: Kernel) -> Array:
-    """Phi: features (n_rows, n_anchors) of a block against the anchors.
-
-    RBF: exp(−d²/(2σ²)); linear: inner products. Not centred: the mean is known
-    only after the Gram pass, and `ridge` takes it out of the small matrices.
-    """
+    """Phi (n_rows, n_anchors): exp(−d²/(2σ²)), or inner products. Not centred: the
+    mean is known only after the Gram pass, and `ridge` takes it out there."""
     rows = apply_scaling(x, scaling)
     if kernel.name == "linear":
         weights = kernel.anchors.T
@@ -326,10 +292,7 @@ def plain_features(
 
 
 def sum_grams(engine: Engine, plain: Features) -> list[ridge.Gram]:
-    """One pass: Gram, mean and number of rows of every view's centred features.
-
-    With `plain.sampled` the Grams are those of a sample of the rows, scaled up.
-    """
+    """One pass: Gram and mean of every view's features; those of a sample scaled up."""
     total, _ = engine.run(gram_step, plain, title="Anchor features")
     grams = []
     for v in range(len(plain.kernels)):
@@ -353,9 +316,8 @@ def fit_features(
 ) -> tuple[Features, tuple[ridge.Ridge, ...]]:
     """A ridge per view, and the features that it speaks of.
 
-    Without `lam` the ridge weight is `LAM_SHARE` of the mean eigenvalue of each
-    view's Gram, so that neither the number of rows nor of anchors changes it.
-    Without `reduces` Phi is kept for other ridges to come.
+    Without `lam` it is `LAM_SHARE` of the mean eigenvalue of each view's Gram, which
+    neither rows nor anchors change. Without `reduces` Phi stays for other ridges.
     """
     ridges = []
     for matrix, mean in grams:
@@ -409,7 +371,7 @@ def _first_features(x: Array, state: State, small: Features, v: int) -> Array:
 
 
 def count_rows(there: Matrix | None, n_rows: int) -> Matrix:
-    """How many of the rows have a view, as a number to be summed."""
+    """How many of the rows have a view, to be summed."""
     return np.asarray(float(n_rows if there is None else np.count_nonzero(there)))
 
 

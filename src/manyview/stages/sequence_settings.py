@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from manyview.errors import InputError
-from manyview.stages.anchors import check_anchors
 from manyview.stages.scaling import SCALINGS
 from manyview.views.parsing import (
+    check_anchors,
     check_choice,
     check_count,
     check_dtype,

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj
 
-from manyview.errors import FileError, InputError, InputTypeError
+from manyview.errors import FileError, InputError, InputTypeError, RowError
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,23 @@ def check_per_row(values: Any, n_samples: int, what: str) -> Any:
     return array
 
 
+def row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
+    """Row numbers from a mask or from numbers, which may count from the end."""
+    ids = np.asarray(rows)
+    if ids.dtype == bool:
+        if ids.shape != (n_samples,):
+            raise RowError(
+                f"A mask of rows needs {n_samples} entries; its shape is {ids.shape}."
+            )
+        return np.flatnonzero(ids)
+    if ids.size and not (-n_samples <= ids.min() and ids.max() < n_samples):
+        raise RowError(
+            f"There are {n_samples} rows (0 … {n_samples - 1}); rows "
+            f"{ids.min()} … {ids.max()} were asked for. Ask for rows that are there."
+        )
+    return np.where(ids < 0, ids + n_samples, ids).astype(np.intp)
+
+
 def check_feature_names(
     names: Sequence[Sequence[str] | None], n_features: Sequence[int]
 ) -> tuple[tuple[str, ...] | None, ...]:
@@ -314,6 +331,25 @@ def check_flag(value: Any, name: str) -> None:
     """`value` must be True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_anchors(n_anchors: Any, anchors: Any) -> None:
+    """How many, or which: one of the two."""
+    if n_anchors is not None:
+        check_count(n_anchors, "n_anchors")
+    if isinstance(anchors, str):
+        check_choice(anchors, "anchors", ("kmeans", "random"))
+        return
+    if not isinstance(anchors, (list, tuple)):
+        raise InputTypeError(
+            "anchors must be 'kmeans', 'random' or a list of one array per view; got "
+            f"{type(anchors).__name__}."
+        )
+    if n_anchors is not None:
+        raise InputError(
+            f"n_anchors={n_anchors} has no say where the anchors themselves are given. "
+            "Leave n_anchors out, or give anchors='kmeans'."
+        )
 
 
 def check_rows(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:

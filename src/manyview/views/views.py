@@ -1,8 +1,7 @@
 """`Views`: named views of the same rows, and the blocks passes are made of.
 
-Nothing is copied that need not be: arrays, memory maps, HDF5 and Zarr arrays
-and sparse matrices are kept as given and turned into floating point block by
-block. Rows are samples everywhere.
+Arrays, memory maps, HDF5 and Zarr arrays and sparse matrices are kept as given and
+turned into floating point block by block. Rows are samples everywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from array_api_compat import device, is_torch_array
 
 from manyview.arrays.ops import Array, like, namespace, to_host
-from manyview.errors import FileError, InputError, RowError
+from manyview.errors import FileError, InputError
 from manyview.views.containers import container_parts
 from manyview.views.filling import feature_means, fill_gaps
 from manyview.views.parsing import (
@@ -30,6 +29,7 @@ from manyview.views.parsing import (
     parse_view,
     reads_on_demand,
     require_unchanged,
+    row_ids,
     split_input,
     watch,
 )
@@ -39,17 +39,10 @@ Rows = slice | np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive rows of all views; read-only.
+    """Some rows of all views from number `start` on; read-only.
 
-    Attributes
-    ----------
-    start : int
-        Row number of the first row.
-    views : tuple of arrays (n_rows, n_features_v)
-        Floating point, finite; rows that lack a view are zero there. Sparse
-        views stay CSR.
-    present : array (n_rows, n_views) of bool
-        Which views each row has.
+    Values (n_rows, n_features_v) are floating point and finite, sparse views CSR;
+    `present` (n_rows, n_views) says which views a row has, the others are zero.
     """
 
     start: int
@@ -185,7 +178,7 @@ class Views:
             rows = rows[0]
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
-        picked = rows if isinstance(rows, slice) else _as_row_ids(rows, len(self))
+        picked = rows if isinstance(rows, slice) else row_ids(rows, len(self))
         kept = object.__new__(Views)
         kept.names, kept.feature_names = self.names, self.feature_names
         kept.origin, kept._files = self.origin, self._files
@@ -209,24 +202,13 @@ class Views:
     def without(self, v: int) -> Views:
         """The other views of the same rows."""
         keep = [u for u in range(self.n_views) if u != v]
-        mask = None if self.present is None else self.present[:, keep]
-        kept = Views(
-            [self.arrays[u] for u in keep],
-            names=[self.names[u] for u in keep],
-            feature_names=[self.feature_names[u] for u in keep],
-            present=mask,
-            labels=self.labels,
-            row_names=self.row_names,
-        )
-        kept.origin = self.origin
-        return kept
+        return self.in_order(keep)
 
     def filled(self, how: str = "mean", *, like: Views | None = None) -> Views:
         """Single NaN entries replaced by the mean of their feature, in memory.
 
-        Rows of NaN stay missing. Means are those of `like`, for instance of the
-        rows a model was fitted on; default of these rows. A mean knows nothing of
-        the row: where many entries are missing, better drop the feature.
+        Rows of NaN stay missing. Means are those of `like`, for instance of the rows
+        a model was fitted on. Where many are missing, better drop the feature.
         """
         if how != "mean":
             raise InputError(f"how={how!r} is unknown; the only way to fill is 'mean'.")
@@ -256,7 +238,7 @@ class Views:
         return not self._files and not any(reads_on_demand(a) for a in self.arrays)
 
     def in_order(self, view_order: Sequence[int]) -> Views:
-        """The same rows with the views in another order."""
+        """The same rows with these views, in this order."""
         kept = copy.copy(self)
         kept.names = tuple(self.names[v] for v in view_order)
         kept.feature_names = tuple(self.feature_names[v] for v in view_order)
@@ -268,11 +250,8 @@ class Views:
     def block(
         self, rows: Rows, dtype: Any = None, *, start: int | None = None
     ) -> Block:
-        """The chosen rows as floating-point arrays, checked for NaN and infinity.
-
-        Errors and `Block.start` count rows from `start`; default the first one's
-        number where the rows are a slice.
-        """
+        """The chosen rows as floating-point arrays, checked for NaN and infinity;
+        errors and `Block.start` count rows from `start`."""
         if start is None:
             start = (rows.start or 0) if isinstance(rows, slice) else 0
         given = None if self.present is None else self.present[rows]
@@ -339,10 +318,8 @@ def _parts_present(
 
 
 def _as_float(array: Array, dtype: Any) -> Array:
-    """Array or CSR matrix in the floating dtype, copied only if it must be.
-
-    Row by row in memory: products round another way where columns lie together.
-    """
+    """Array or CSR matrix in the floating dtype, row by row in memory: products
+    round another way where columns lie together."""
     if sp.issparse(array):
         return _narrow(array.tocsr().astype(dtype, copy=False))
     if is_torch_array(array):
@@ -367,7 +344,7 @@ def _find_rows(array: Array, name: str, start: int) -> Array:
     xp = namespace(array)
     if sp.issparse(array):
         if not np.isfinite(array.data).all():
-            _reject_values(name, start, "a NaN or infinite entry in a sparse view")
+            raise _bad_values(name, "a NaN or infinite entry in a sparse view")
         return np.ones(array.shape[0], dtype=bool)
     # A finite sum proves a finite row (a product with ones: much the fastest way to
     # sum); only the others are looked at closely.
@@ -381,13 +358,13 @@ def _find_rows(array: Array, name: str, start: int) -> Array:
     if bool(xp.any(bad)):
         row = int(xp.argmax(xp.astype(bad, xp.int8)))
         kind = "NaN" if bool(xp.any(xp.isnan(array[row, :]))) else "infinity"
-        _reject_values(name, start + row, f"{kind} in row {start + row}")
+        raise _bad_values(name, f"{kind} in row {start + row}")
     return ~missing
 
 
-def _reject_values(name: str, row: int, seen: str) -> None:
-    raise InputError(
-        f"View {name!r} holds NaN or infinity: {seen}. Fill in or remove such values "
+def _bad_values(name: str, found: str) -> InputError:
+    return InputError(
+        f"View {name!r} holds NaN or infinity: {found}. Fill in or remove such values "
         "(a whole row of NaN marks a missing view; Views(...).filled() puts the mean "
         "of the feature in the place of single NaN entries)."
     )
@@ -407,22 +384,6 @@ def _float_dtype(array: Any) -> np.dtype[Any]:
     kind = np.dtype(str(array.dtype).removeprefix("torch."))
     wide = kind.kind == "f" and kind.itemsize >= 8
     return np.dtype(np.float64 if wide else np.float32)
-
-
-def _as_row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
-    ids = np.asarray(rows)
-    if ids.dtype == bool:
-        if ids.shape != (n_samples,):
-            raise RowError(
-                f"A mask of rows needs {n_samples} entries; its shape is {ids.shape}."
-            )
-        return np.flatnonzero(ids)
-    if ids.size and not (-n_samples <= ids.min() and ids.max() < n_samples):
-        raise RowError(
-            f"There are {n_samples} rows (0 … {n_samples - 1}); rows "
-            f"{ids.min()} … {ids.max()} were asked for. Ask for rows that are there."
-        )
-    return np.where(ids < 0, ids + n_samples, ids).astype(np.intp)
 
 
 def _take(array: Any, rows: Rows) -> Any:
