@@ -7,7 +7,7 @@ pair F-score and ARI are symmetric.
 """
 
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,16 +60,8 @@ def clustering_scores(labels_true: Labels, labels_pred: Labels) -> dict[str, flo
      'Precision': 1.0, 'Recall': 0.5, 'ARI': 0.571}
     """
     table = contingency(labels_true, labels_pred)
-    pairs = _pairs(table)
-    return {
-        "ACC": _accuracy(table),
-        "NMI": _nmi(table),
-        "Purity": _purity(table),
-        "F-score": pairs.f_score,
-        "Precision": pairs.precision,
-        "Recall": pairs.recall,
-        "ARI": pairs.ari,
-    }
+    own = {"ACC": _accuracy(table), "NMI": _nmi(table), "Purity": _purity(table)}
+    return own | _pair_scores(table)
 
 
 def contingency(labels_true: Labels, labels_pred: Labels) -> csr_array:
@@ -144,7 +136,7 @@ def pair_f_score(labels_true: Labels, labels_pred: Labels) -> float:
     >>> pair_f_score([0, 0, 1, 1], [0, 0, 0, 0])
     0.5
     """
-    return _pairs(contingency(labels_true, labels_pred)).f_score
+    return _pair_scores(contingency(labels_true, labels_pred))["F-score"]
 
 
 def pair_precision(labels_true: Labels, labels_pred: Labels) -> float:
@@ -155,7 +147,7 @@ def pair_precision(labels_true: Labels, labels_pred: Labels) -> float:
     >>> pair_precision([0, 0, 1, 1], [0, 0, 1, 2])
     1.0
     """
-    return _pairs(contingency(labels_true, labels_pred)).precision
+    return _pair_scores(contingency(labels_true, labels_pred))["Precision"]
 
 
 def pair_recall(labels_true: Labels, labels_pred: Labels) -> float:
@@ -166,7 +158,7 @@ def pair_recall(labels_true: Labels, labels_pred: Labels) -> float:
     >>> pair_recall([0, 0, 1, 1], [0, 0, 1, 2])
     0.5
     """
-    return _pairs(contingency(labels_true, labels_pred)).recall
+    return _pair_scores(contingency(labels_true, labels_pred))["Recall"]
 
 
 def ari(labels_true: Labels, labels_pred: Labels) -> float:
@@ -177,7 +169,7 @@ def ari(labels_true: Labels, labels_pred: Labels) -> float:
     >>> ari([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    return _pairs(contingency(labels_true, labels_pred)).ari
+    return _pair_scores(contingency(labels_true, labels_pred))["ARI"]
 
 
 def _accuracy(table: csr_array) -> float:
@@ -246,37 +238,24 @@ def _purity(table: csr_array) -> float:
     return float(table.max(axis=0).sum() / table.sum())
 
 
-class _Pairs(NamedTuple):
-    """Unordered pairs of samples; Python integers, as their products pass 2**63."""
-
-    total: int
-    same_class: int
-    same_cluster: int
-    same_both: int
-
-    @property
-    def f_score(self) -> float:
-        return _share(2 * self.same_both, self.same_class + self.same_cluster)
-
-    @property
-    def precision(self) -> float:
-        return _share(self.same_both, self.same_cluster)
-
-    @property
-    def recall(self) -> float:
-        return _share(self.same_both, self.same_class)
-
-    @property
-    def ari(self) -> float:
-        """(both - expected) / (mean - expected), times 2 * total to stay exact."""
-        expected = 2 * self.same_class * self.same_cluster
-        mean = self.total * (self.same_class + self.same_cluster)
-        return _share(2 * self.total * self.same_both - expected, mean - expected)
+def _pair_scores(table: csr_array) -> dict[str, float]:
+    """The four scores that count unordered pairs of samples."""
+    margins = table.sum(), table.sum(axis=1), table.sum(axis=0)
+    total, same_class, same_cluster, both = map(_pairs, (*margins, table.data))
+    # (both - expected) / (mean - expected), times 2 * total to stay exact
+    expected = 2 * same_class * same_cluster
+    mean = total * (same_class + same_cluster)
+    return {
+        "F-score": _share(2 * both, same_class + same_cluster),
+        "Precision": _share(both, same_cluster),
+        "Recall": _share(both, same_class),
+        "ARI": _share(2 * total * both - expected, mean - expected),
+    }
 
 
-def _pairs(table: csr_array) -> _Pairs:
-    counts = (table.sum(), table.sum(axis=1), table.sum(axis=0), table.data)
-    return _Pairs(*(int((c * (c - 1)).sum()) // 2 for c in counts))
+def _pairs(counts: NDArray[np.int64]) -> int:
+    """Pairs within groups of these sizes, a Python integer: products pass 2**63."""
+    return int((counts * (counts - 1)).sum()) // 2
 
 
 def _share(part: int, whole: int) -> float:

@@ -4,16 +4,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import gen_batches
 
+from manyview.arrays.linear import eigh
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
-from manyview.baselines.parts.in_memory import (
-    content_ordered,
-    dense_views,
-    restored,
-)
+from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.rbf_features import (
     BLOCK_ROWS,
@@ -124,7 +121,7 @@ class BMVC(MultiViewClusterer):
     )
     skipped_checks: ClassVar[dict[str, str]] = {
         "check_views_permuted": "anchors and random bits are drawn view after view: "
-        "another order of the views is another seed",
+        "another order of the views is another seed"
     }
 
     n_clusters: int = 8
@@ -217,8 +214,7 @@ def first_codes(
     drawn = rng.choice(n_samples, min(n_samples, PCA_ROWS), replace=False)
     sample = np.concatenate([Phi[drawn] for Phi in Phis], axis=1, dtype=np.float64)
     sample -= sample.mean(axis=0)
-    k = min(n_bits, len(drawn))
-    s2, Q = eigh(sample @ sample.T, subset_by_index=[len(drawn) - k, len(drawn) - 1])
+    s2, Q = eigh(sample @ sample.T, n_bits)
     P = sample.T @ Q[:, s2 > 1e-10 * max(s2[-1], 1e-300)][:, ::-1]
     extra = rng.normal(size=(P.shape[0], n_bits - P.shape[1]))
     directions = np.concatenate([P, extra], axis=1).astype(dtype)

@@ -8,16 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from manyview.arrays.linear import csr
+from manyview.arrays.linear import csr, eigh
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import scaled
-from manyview.baselines.parts.transfer_cut import transfer_cut
 from manyview.kmeans.passes import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans
+from manyview.stages.scaling import inverse
 from manyview.views.parsing import child_seed, generator
 
 # The share of features a member looks at, the rows drawn per anchor, and iterations
@@ -40,7 +40,7 @@ class FastMICE(MultiViewClusterer):
        s the mean of all distances kept (cosine: ``w = 1 - d``), brought to unit
        length; `n_anchors` and `n_neighbors` are shared out over the views;
     3. the views' graphs side by side, ``B`` (n_samples, ~n_anchors), are cut:
-       transfer cut (`manyview.baselines.parts.transfer_cut`), then spherical k-means.
+       transfer cut (`transfer_cut`), then spherical k-means.
 
     The one-hot memberships of all members side by side are a last bipartite
     graph; its transfer cut into `n_clusters` gives the labels. Nothing is
@@ -92,7 +92,7 @@ class FastMICE(MultiViewClusterer):
     )
     skipped_checks: ClassVar[dict[str, str]] = {
         "check_views_permuted": "members draw views and features by number: another "
-        "order of the views is another seed",
+        "order of the views is another seed"
     }
 
     n_clusters: int = 8
@@ -187,3 +187,19 @@ def memberships(members: list[IntArray]) -> sp.csr_array:
     ends = np.cumsum(codes.max(axis=0) + 1)
     columns = codes + np.concatenate([[0], ends[:-1]])
     return sp.csr_array(csr(columns, np.ones(columns.shape), int(ends[-1])))
+
+
+def transfer_cut(B: sp.csr_array, n_vectors: int) -> FloatArray:
+    """Unit-row spectral embedding of the rows of a bipartite graph.
+
+    With ``Dx = diag(B 1)``, ``W = B' Dx^{-1} B`` and ``D = diag(W 1)``, the leading
+    eigenvectors ``E`` of ``D^{-1/2} W D^{-1/2}`` give ``Dx^{-1} B D^{-1/2} E``: the
+    same subspace as the (n + p)-sized normalised cut, from a p-sized problem. Empty
+    rows of B embed at zero; there are at most p vectors.
+    """
+    Q = sp.diags_array(inverse(B.sum(axis=1))) @ B
+    W = (B.T @ Q).toarray()
+    scale = np.sqrt(inverse(W.sum(axis=1)))
+    W *= scale[:, None] * scale
+    _, E = eigh(W, n_vectors)
+    return np.asarray(unit_rows(Q @ (scale[:, None] * E[:, ::-1])))

@@ -7,11 +7,7 @@ import numpy as np
 
 from manyview.base import FloatArray, MultiViewClusterer
 from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
-from manyview.baselines.parts.factor_updates import (
-    anchor_step,
-    inverse_weights,
-    misfit,
-)
+from manyview.baselines.parts.factor_updates import anchor_step, inverse_weights, misfit
 from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
@@ -36,8 +32,10 @@ class FPMVSCAG(MultiViewClusterer):
         z_i = proj( Σ_v w_v A'W_v'x_vi / Σ_v α_v² ),    proj onto the simplex,
         α_v ∝ 1/r_v,    r_v = ‖X_v - Z A'W_v'‖.
 
-    It starts from A = 0 and Z = 1 for one anchor each on c drawn rows. Labels are
-    k-means on the unit rows of Z's left singular vectors.
+    It starts from A = 0 and Z = 1 for one anchor each on c rows, which the authors take
+    from the top of the file; here they are drawn by seed, so that the same rows in
+    another order get the same labels. Labels are k-means on the unit rows of Z's left
+    singular vectors.
 
     Parameters
     ----------
@@ -71,11 +69,6 @@ class FPMVSCAG(MultiViewClusterer):
         The objective after every iteration.
     n_iter_ : int
         Number of iterations.
-
-    Notes
-    -----
-    The authors start from the first c rows of the file; here they are drawn by seed,
-    so that the same rows in another order get the same labels.
 
     Examples
     --------

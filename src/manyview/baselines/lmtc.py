@@ -38,7 +38,9 @@ class LMTC(MultiViewClusterer):
 
     where F is the discrete Fourier transform along the views and shrink lowers the
     singular values of every (n_samples, k) slice by τ, at most to 0. Labels are
-    k-means on the unit rows of [H_1 … H_V].
+    k-means on the unit rows of [H_1 … H_V]. k is lowered to the number of features of
+    all views, or of samples, where that is smaller. The same rows in another order get
+    the same labels.
 
     Parameters
     ----------
@@ -72,11 +74,6 @@ class LMTC(MultiViewClusterer):
         Largest entry of ``|H - G|`` after every iteration.
     n_iter_ : int
         Number of iterations.
-
-    Notes
-    -----
-    k is lowered to the number of features of all views, or of samples, where that is
-    smaller. The same rows in another order get the same labels.
 
     Examples
     --------

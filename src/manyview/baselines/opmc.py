@@ -9,11 +9,7 @@ from sklearn.utils import gen_batches
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.factor_updates import inverse_weights
-from manyview.baselines.parts.in_memory import (
-    content_ordered,
-    dense_views,
-    restored,
-)
+from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.kmeans.passes import Centres, nearest
@@ -36,7 +32,9 @@ class OPMC(MultiViewClusterer):
     y_i = argmin_j Σ_v a_v² ‖x_vi - (C_v W_v)_j‖². For invertible C_v the first two
     give C_v W_v = (Y'Y)⁻¹ Y'X_v, the cluster means: one iteration is exactly one
     Lloyd iteration on the views side by side, and that is how it is computed. What
-    remains of the method is its start, a uniformly random labelling.
+    remains of the method is its start, a uniformly random labelling. A cluster that
+    loses all its rows takes over the row worst served by its centre. The same rows in
+    another order get the same labels.
 
     Parameters
     ----------
@@ -68,11 +66,6 @@ class OPMC(MultiViewClusterer):
         Loss after every iteration of the winning start; never grows.
     n_iter_ : int
         Number of these iterations.
-
-    Notes
-    -----
-    A cluster that loses all its rows takes over the row worst served by its centre.
-    The same rows in another order get the same labels.
 
     Examples
     --------

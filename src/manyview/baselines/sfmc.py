@@ -128,11 +128,8 @@ class SFMC(MultiViewClusterer):
         check_parameters(self)
         views = self._views_to_fit(X)
         n_anchors = self._anchor_count(len(views))
-        require_memory(
-            memory_need(views, n_anchors, self.n_neighbors),
-            "SFMC",
-            f"{len(views)} rows and {n_anchors} anchors",
-        )
+        needed = memory_need(views, n_anchors, self.n_neighbors)
+        require_memory(needed, "SFMC", f"{len(views)} rows and {n_anchors} anchors")
         arrays = [divide_by_maximum(a) for a in dense_views(views)]
         self.anchor_rows_ = alternate_sampling(arrays, n_anchors)
         graphs = [
@@ -209,12 +206,12 @@ def fuse_graphs(
     A = np.array([[(b.multiply(c)).sum() for c in graphs] for b in graphs])
     a = np.full(len(graphs), 1 / len(graphs))
     for n_iter in range(1, max_iter + 1):
-        joint = component_graph(mix(graphs, a), n_clusters, exact=exact)
+        joint = component_graph(mix(graphs, a), n_clusters, exact)
         h = np.array([2 * b.multiply(joint.P).sum() for b in graphs])
         old, a = a, simplex_quadratic(A, h, a)
         if np.abs(a - old).max() < 1e-9:  # the same G would give the same P
             return a, joint, n_iter
-    return a, component_graph(mix(graphs, a), n_clusters, exact=exact), n_iter
+    return a, component_graph(mix(graphs, a), n_clusters, exact), n_iter
 
 
 def mix(graphs: list[sp.csr_array], a: FloatArray) -> sp.csr_array:

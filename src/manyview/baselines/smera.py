@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 from sklearn.utils import gen_batches
 
+from manyview.arrays.linear import eigh
 from manyview.arrays.ops import index_sum, unit_rows
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
 from manyview.baselines.parts.bipartite import nearest_anchors
@@ -117,7 +117,7 @@ class SMERAMVC(MultiViewClusterer):
     order_dependent: ClassVar[bool] = True
     skipped_checks: ClassVar[dict[str, str]] = {
         "check_dtypes_agree": "the rounds stop unconverged, and float32 and float64 "
-        "part ways before that",
+        "part ways before that"
     }
 
     n_clusters: int = 8
@@ -200,10 +200,7 @@ class Decomposition(NamedTuple):
 
 
 class Residual(NamedTuple):
-    """``R_v`` and the share of each row that is ``Lam_v / mu2``; the rest is E_v.
-
-    Neither E nor Lam is ever stored.
-    """
+    """R_v and the share of each row that is ``Lam_v / mu2``; the rest is E_v."""
 
     R: FloatArray
     kept: FloatArray
@@ -306,7 +303,5 @@ def truncate(M: FloatArray, rank: int) -> FloatArray:
     """Best rank-`rank` approximation, through the smaller Gram matrix."""
     if M.shape[0] < M.shape[1]:
         return truncate(M.T, rank).T
-    p = M.shape[1]
-    first = max(0, p - rank)
-    _, Q = eigh(M.T @ M, subset_by_index=[first, p - 1], check_finite=False)
+    _, Q = eigh(M.T @ M, rank)
     return np.asarray((M @ Q) @ Q.T)
