@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import like, to_host
-from manyview.kmeans.lloyd import lloyd, host_lloyd
+from manyview.kmeans.lloyd import host_lloyd, lloyd
 
 
 @pytest.fixture

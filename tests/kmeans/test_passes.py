@@ -15,6 +15,7 @@ from manyview.kmeans.passes import (
     centroids,
     euclidean,
     kmeans,
+    kmeans_anchors,
     nearest,
     partition,
     pick,
@@ -201,3 +202,36 @@ def test_repeated_rows_are_clustered_without_a_word(recwarn):
     search = KMeans(3, n_init=1, random_state=0)
     assert quiet_fit(search, np.ones((9, 2))) is search
     assert search.labels_.shape == (9,) and not recwarn.list
+
+
+def test_kmeans_anchors_are_seeded_and_fewer_than_rows():
+    rows = np.random.default_rng(11).normal(size=(200, 3))
+    first, again = kmeans_anchors(rows, 8, 3), kmeans_anchors(rows, 8, 3)
+    assert first.shape == (8, 3)
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(kmeans_anchors(rows, 200, 3), rows)
+
+
+def test_kmeans_anchors_of_few_distinct_rows_give_no_warning(recwarn):
+    assert kmeans_anchors(np.repeat(np.eye(3), 10, axis=0), 9, 0).shape == (9, 3)
+    assert not recwarn.list
+
+
+def test_kmeans_anchors_of_sparse_rows_equal_those_of_dense_ones():
+    rng = np.random.default_rng(12)
+    rows = rng.random((80, 5)) * (rng.random((80, 5)) < 0.4)
+    dense = kmeans_anchors(rows, 6, 0)
+    found = kmeans_anchors(sp.csr_array(rows), 6, 0)
+    np.testing.assert_allclose(found, dense, atol=1e-15)
+
+
+def test_anchors_do_not_feel_rounding_where_rows_tie():
+    # Many anchors: k-means++ must choose between rows that are mutual neighbours.
+    rng = np.random.default_rng(14)
+    rows = rng.normal(size=(300, 6))
+    noisy = rows + 1e-15 * rng.normal(size=rows.shape)
+    first, second = (
+        kmeans_anchors(rows, 150, 0),
+        kmeans_anchors(noisy, 150, 0),
+    )
+    np.testing.assert_allclose(first, second, atol=1e-12)

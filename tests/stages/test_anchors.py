@@ -11,6 +11,7 @@ from manyview import S2MVTC
 from manyview.engine.contract import Result, lowered
 from manyview.engine.local import LocalEngine
 from manyview.errors import InputError, InputTypeError
+from manyview.kmeans.passes import kmeans_anchors
 from manyview.stages.anchors import (
     Features,
     Kernel,
@@ -28,7 +29,7 @@ from manyview.stages.anchors import (
 )
 from manyview.stages.ridge import centred_products, quick_centre, solve
 from manyview.stages.sampling import SAMPLED, draw, draw_rows
-from manyview.stages.scaling import Scaling, make_scaling, measure
+from manyview.stages.scaling import Scaling, apply_scaling, make_scaling, measure
 from manyview.stages.start import DirectionStart, direction_start_step
 from manyview.views.views import Views
 
@@ -186,37 +187,16 @@ def test_given_anchors_must_fit_the_views(drawn, given):
         choose_anchors(found, scalings, given, 99, 0)
 
 
-def test_kmeans_anchors_are_seeded_and_fewer_than_rows():
-    rows = np.random.default_rng(11).normal(size=(200, 3))
-    first, again = anchors_of_views([rows], 8, 3)[0], anchors_of_views([rows], 8, 3)[0]
-    assert first.shape == (8, 3)
-    np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(anchors_of_views([rows], 200, 3)[0], rows)
-
-
-def test_kmeans_anchors_of_few_distinct_rows_give_no_warning(recwarn):
-    assert anchors_of_views([np.repeat(np.eye(3), 10, axis=0)], 9, 0)[0].shape == (9, 3)
-    assert not recwarn.list
-
-
-def test_kmeans_anchors_of_sparse_rows_equal_those_of_dense_ones():
-    rng = np.random.default_rng(12)
-    rows = rng.random((80, 5)) * (rng.random((80, 5)) < 0.4)
-    dense = anchors_of_views([rows], 6, 0)[0]
-    found = anchors_of_views([sp.csr_array(rows)], 6, 0)[0]
-    np.testing.assert_allclose(found, dense, atol=1e-15)
-
-
-def test_anchors_do_not_feel_rounding_where_rows_tie():
-    # Many anchors: k-means++ must choose between rows that are mutual neighbours.
-    rng = np.random.default_rng(14)
-    rows = rng.normal(size=(300, 6))
-    noisy = rows + 1e-15 * rng.normal(size=rows.shape)
-    first, second = (
-        anchors_of_views([rows], 150, 0)[0],
-        anchors_of_views([noisy], 150, 0)[0],
-    )
-    np.testing.assert_allclose(first, second, atol=1e-12)
+@pytest.mark.parametrize("exact", [False, True])
+def test_anchors_of_every_search_are_those_of_each_view_alone(drawn, exact):
+    found, scalings = drawn
+    searches = [(9, 0), (4, 7)]
+    made = anchors_of_views(found, scalings, searches, exact=exact)
+    assert len(made) == 2
+    for own, (size, seed) in zip(made, searches, strict=True):
+        for v, anchors in enumerate(own):
+            rows = apply_scaling(found.view(v), scalings[v])
+            np.testing.assert_array_equal(anchors, kmeans_anchors(rows, size, seed))
 
 
 @pytest.mark.parametrize("given", [-1, None, np.zeros((3, 2)), object(), [1, 2]])

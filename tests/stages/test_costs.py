@@ -54,4 +54,4 @@ def test_a_plan_counts_the_rows_of_the_views(model):
     views = Views([np.ones((500, 4), np.float32), np.ones((500, 6), np.float32)])
     assert str(plan_of(model, views)).startswith("500 rows")
     with lowered(block_rows=100):
-        assert str(plan_of(model, views)).startswith("500 rows in 5 blocks")
+        assert str(plan_of(model, views)).startswith("500 rows in blocks of 100;")
