@@ -79,8 +79,8 @@ PROMISES = (
     Promise(
         "Shuffled rows, permuted views and other blocks give the same clusters.",
         (
-            "test_invariance.py::test_permuting_rows_permutes_labels",
-            "test_invariance.py::test_permuting_and_renaming_views_changes_nothing",
+            "test_invariance.py::test_shuffled_rows_are_the_same_fit_bit_for_bit",
+            "test_invariance.py::test_permuted_views_are_the_same_fit_bit_for_bit",
             "test_invariance.py::test_block_size_changes_nothing",
         ),
     ),
@@ -201,8 +201,8 @@ PROMISES = (
         "Ctrl-C finishes the round and keeps its labels; with a checkpoint the fit "
         "goes on later.",
         (
-            "running/test_stopping.py::test_the_round_is_finished_and_its_labels_are_kept",
-            "running/test_stopping.py::"
+            "running/test_progress.py::test_the_round_is_finished_and_its_labels_are_kept",
+            "running/test_progress.py::"
             "test_a_stopped_fit_resumes_from_its_checkpoint_to_the_same_end",
         ),
         _sum("faults", "injected", fault="Ctrl-C"),
