@@ -29,7 +29,7 @@ from manyview.files.npy_file import file_checksum, map_array, native, write_arra
 SUFFIX = ".manyview-data"
 META = "meta.json"
 FORMAT = "manyview-data"
-VERSION = 1
+VERSION = 1  # of the layout: the first; another one is refused
 # Room for the names of some millions of rows or features.
 MAX_META = 256 * 2**20
 # Checksums of as many bytes take about a second.

@@ -45,8 +45,7 @@ def load(
         written by `convert`, a folder or list of one file per view, or the name
         of a data set in the registry, looked up under ``MANYVIEW_DATA``.
     views : str or list of str, optional
-        Variables, modalities, layers or embeddings to use as views. For files
-        whose content does not make that clear.
+        Variables, modalities, layers or embeddings to use, where that is not clear.
     labels : str, array (n_samples,) or False, optional
         Variable or column that holds the classes, the classes themselves, or
         False for none. Default: the variable with a usual name, if any.
@@ -80,9 +79,8 @@ def load(
         raw = registry.decode(known, raw, request.memory_limit)
     if given is not None:
         raw = replace(raw, labels=np.asarray(given))
-    if raw.origin is None:
-        raw = replace(raw, origin=known.name if known else paths[0].name)
     result = raw.to_views()
+    result.origin = raw.origin or (known.name if known else paths[0].name)
     if known is not None and views is None:
         registry.check(known, result, paths[0])
     return result

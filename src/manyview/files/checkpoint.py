@@ -38,7 +38,7 @@ from manyview.files.schema import PLACE
 from manyview.stages.sampling import Draw
 
 FIT = "fit.json"
-VERSION = 2
+VERSION = 2  # of what the files hold; a fit refuses to go on from another
 
 
 class Checkpoint(NoCheckpoint):

@@ -15,7 +15,7 @@ import numpy as np
 
 from manyview.errors import FileError, ManyviewWarning
 
-VERSION = 2
+VERSION = 2  # of the model format: files of all earlier ones are translated
 Content = dict[str, Any]
 
 # Version 1 named records and hidden values as the code of its release did.

@@ -28,7 +28,7 @@ from manyview.errors import FileError, InputError
 from manyview.files.atomic import atomic_folder
 from manyview.files.json_value import json_value
 
-FORMAT = 1
+FORMAT = 1  # of run.json: the first; another one is refused
 META = "run.json"
 MODEL = "model.manyview"
 REPORT = "report.html"
