@@ -14,7 +14,7 @@ OURS = {n for n, c in vars(errors).items() if isinstance(c, type)}
 # Raised for Python itself, for whoever writes code against us, or caught close by.
 INTERNAL = {
     ("checks.py", "AssertionError"),
-    ("engine/local.py", "AssertionError"),
+    ("engine/contract.py", "AssertionError"),
     ("files/npy_file.py", "ValueError"),
 }
 ADVICE = re.compile(

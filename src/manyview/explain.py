@@ -30,7 +30,9 @@ from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
 
+# Rows that are fitted again without each view: more would take longer than the fit.
 MOST_ROWS = 5000
+# Rows whose features are summed by cluster at a time: a few megabytes of each view.
 BLOCK_ROWS = 4096
 
 
@@ -150,18 +152,12 @@ def explain(
     ----------
     model : fitted estimator
     views : the views it was fitted on
-    n_features : int
-        Features to name for each cluster.
-    n_rows : int
-        Typical and doubtful rows to name for each cluster.
+    n_features, n_rows : int
+        Features, and typical and doubtful rows, to name for each cluster.
     leave_out : bool
         Fit again without each view (on at most 5,000 rows), to see what changes.
     random_state : int, generator or None
         Seed of the drawn rows.
-
-    Returns
-    -------
-    Explanation
 
     Examples
     --------
@@ -174,13 +170,7 @@ def explain(
     >>> bool(found.view_influence[0] > found.view_influence[1])
     True
     """
-    views = model._views_to_predict(views)
-    labels = to_host(model.labels_)
-    if len(labels) != len(views):
-        raise InputError(
-            f"The model was fitted on {len(labels)} rows; {len(views)} were given. "
-            "Give the views it was fitted on."
-        )
+    views, labels = _fitted_rows(model, views)
     rng = generator(random_state)
     engine = open_engine(views, views.dtype, view_order=range(views.n_views))
     drawn = draw(engine, min(MOST_ROWS, len(views)), child_seed(rng))
@@ -204,6 +194,17 @@ def explain(
         effects=feature_effects(views, labels, n_clusters, n_features),
         row_names=views.row_names,
     )
+
+
+def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
+    """The views as the model knows them, and its labels; as many rows as it has."""
+    given, labels = model._views_to_predict(views), to_host(model.labels_)
+    if len(labels) != len(given):
+        raise InputError(
+            f"The model was fitted on {len(labels)} rows; {len(given)} were given. "
+            "Give the views it was fitted on."
+        )
+    return given, labels
 
 
 def _scalings(model: MultiViewClusterer, drawn: Draw, seed: int) -> tuple[Scaling, ...]:

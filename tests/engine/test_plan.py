@@ -109,7 +109,7 @@ def test_plan_places_every_need_in_turn(monkeypatch):
 
 def test_without_a_limit_no_more_than_the_machine_has(monkeypatch):
     monkeypatch.setattr("manyview.engine.plan.physical_memory", lambda: 10**9)
-    monkeypatch.setattr("manyview.engine.local.physical_memory", lambda: 10**9)
+    monkeypatch.setattr("manyview.engine.local.MEMORY", 10**9)
     engine = LocalEngine(Views([np.ones((1000, 1))]), np.float64)
     for row_bytes, place in ((4e5, "memory"), (6e5, "again")):
         needs = [Need("features", row_bytes, remake_flops=1e12, uses=9)]
