@@ -30,9 +30,9 @@ Matrix = np.ndarray[Any, Any]
 
 
 @touches(reads=["F"], writes=[FIELD])
-def embed_step(block: Block, state: State, small: Matrix) -> Result:
+def embed_step(block: Block, state: State, shared: Matrix) -> Result:
     """Unit rows of F, its columns weighted by their frequencies."""
-    return Result(state={FIELD: unit_rows(state["F"] * cast(small, state["F"]))})
+    return Result(state={FIELD: unit_rows(state["F"] * cast(shared, state["F"]))})
 
 
 @dataclass(eq=False, repr=False)
@@ -131,5 +131,5 @@ class AnchorSpectral(PassClusterer):
         """The passes of the fit that make the embedding, on other rows."""
         spectrum = self._passes.spectrum
         spread_basis(engine, spectrum)
-        small = frequency_weights(spectrum.values, self.n_clusters_)
-        engine.run(embed_step, small, title="Embedding", views=False)
+        shared = frequency_weights(spectrum.values, self.n_clusters_)
+        engine.run(embed_step, shared, title="Embedding", views=False)

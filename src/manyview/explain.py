@@ -330,5 +330,5 @@ def _with_square(x: Any) -> tuple[Any, Any]:
     return wide, wide**2
 
 
-def _dense(small: Any) -> Matrix:
-    return np.asarray(small.toarray() if sp.issparse(small) else small)
+def _dense(shared: Any) -> Matrix:
+    return np.asarray(shared.toarray() if sp.issparse(shared) else shared)

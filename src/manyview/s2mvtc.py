@@ -329,6 +329,6 @@ class S2MVTC(PassClusterer):
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make B_bar, on other rows."""
         enter(engine, self._passes.spectrum, self._passes.start)
-        for t, small in enumerate(self._passes.rounds):
-            plain = small._replace(keep=False, trace=None, sums="nobody")
+        for t, shared in enumerate(self._passes.rounds):
+            plain = shared._replace(keep=False, trace=None, sums="nobody")
             engine.run(round_step, plain, title=f"Round {t + 1}")

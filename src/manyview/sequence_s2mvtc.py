@@ -316,8 +316,8 @@ class SequenceS2MVTC(PassClusterer):
         """
         _, _, spectrum, start, rounds, _ = self._passes
         enter(engine, spectrum, start)
-        for t, small in enumerate(rounds):
-            plain = small._replace(keep=False, trace=None, sums="nobody")
+        for t, shared in enumerate(rounds):
+            plain = shared._replace(keep=False, trace=None, sums="nobody")
             if spectrum is None:
                 plain = plain._replace(smooth=None, filtered=0.0)
             engine.run(round_step, plain, title=f"Round {t + 1}")

@@ -13,22 +13,22 @@ from manyview.arrays.ops import (
     expanded_distances,
     group_sums,
     hash_bits,
+    in_float64,
     index_count,
     index_sum,
     like,
     masked,
     mix64,
     namespace,
+    norms_in_float64,
     row_norms,
     smallest,
     squared_distances,
+    sum_in_float64,
     tall_product,
     tall_sum,
     to_host,
     unit_rows,
-    wide,
-    wide_norms,
-    wide_sum,
     z_score,
 )
 
@@ -133,9 +133,11 @@ def test_exponential_and_clipping(xp, table):
 
 def test_wide_sums(xp):
     rows = xp.asarray(np.full((3, 2), 0.1, dtype=np.float32))
-    assert to_host(wide(rows)).dtype == np.float64
-    assert to_host(wide_sum(rows)).dtype == np.float64
-    np.testing.assert_allclose(to_host(wide_sum(rows, axis=0)), np.float32(0.1) * 3.0)
+    assert to_host(in_float64(rows)).dtype == np.float64
+    assert to_host(sum_in_float64(rows)).dtype == np.float64
+    np.testing.assert_allclose(
+        to_host(sum_in_float64(rows, axis=0)), np.float32(0.1) * 3.0
+    )
 
 
 def brute(x, a):
@@ -248,7 +250,7 @@ def test_unit_rows_have_length_one_at_any_size(xp, dtype, size):
 def test_lengths_of_float32_tensors_are_squared_in_float64():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     rows = torch.tensor([[3e30, 4e30], [3e-30, 4e-30]], dtype=torch.float32)
-    found = wide_norms(rows)
+    found = norms_in_float64(rows)
     assert found.dtype == torch.float32
     np.testing.assert_allclose(to_host(found), [5e30, 5e-30], rtol=1e-6)
 

@@ -32,7 +32,7 @@ def test_objective_from_small_matrices_equals_the_one_from_all_rows():
     Y = F @ (F.T @ B)
     total = {
         "square0": (B**2).sum(),
-        "apart": (B_bar**2 - 2 * B_bar * B).sum(),
+        "disagreement": (B_bar**2 - 2 * B_bar * B).sum(),
     }
     energy = [float(((F.T @ B) ** 2).sum())]
     weights = Weights(beta, 1.0, a, True, (1.0,))

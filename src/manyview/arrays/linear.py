@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from array_api_compat import is_numpy_array, is_torch_array
 from scipy.sparse.linalg import eigsh
 
-from manyview.arrays.ops import Array, is_on_gpu, like, namespace, to_host, wide
+from manyview.arrays.ops import Array, in_float64, is_on_gpu, like, namespace, to_host
 
 Matrix = np.ndarray[Any, Any]
 
@@ -115,7 +115,7 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
     """
     if not is_on_gpu(weights):
         # Sums in float32 would hang on the order of the rows.
-        z = csr(columns, wide(weights), n_columns)
+        z = csr(columns, in_float64(weights), n_columns)
         flipped, gram = z.T.tocsr(), np.empty((n_columns, n_columns))
         for first in range(0, n_columns, PANEL_COLUMNS):
             panel = slice(first, first + PANEL_COLUMNS)

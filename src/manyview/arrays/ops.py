@@ -58,9 +58,9 @@ def like(array: Array, model: Array) -> Array:
     return namespace(model).asarray(to_host(array))
 
 
-def cast(small: Any, model: Array) -> Array:
+def cast(shared: Any, model: Array) -> Array:
     """A small float64 array on the device and in the dtype of `model`."""
-    array = like(small, model)
+    array = like(shared, model)
     return namespace(array).astype(array, model.dtype)
 
 
@@ -74,7 +74,7 @@ def is_on_gpu(array: Array) -> bool:
     return bool(is_torch_array(array) and array.device.type == "cuda")
 
 
-def wide(array: Array, *, copy: bool = False) -> Array:
+def in_float64(array: Array, *, copy: bool = False) -> Array:
     """The array in float64, sparse ones too; on the host where its device has none."""
     if sp.issparse(array):
         return array.astype(np.float64, copy=copy)
@@ -84,7 +84,7 @@ def wide(array: Array, *, copy: bool = False) -> Array:
     return xp.astype(array, xp.float64, copy=copy)
 
 
-def wide_sum(array: Array, axis: int | None = None) -> Array:
+def sum_in_float64(array: Array, axis: int | None = None) -> Array:
     """Sum in float64, without a float64 copy of the array where it can be helped."""
     if not has_float64(array):
         array = array.cpu()
@@ -159,7 +159,7 @@ def row_norms(a: Array) -> Array:
     return namespace(a).vecdot(a, a)
 
 
-def wide_norms(a: Array) -> Array:
+def norms_in_float64(a: Array) -> Array:
     """Length of every row of a float32 tensor, its squares in float64."""
     import torch
 
@@ -210,7 +210,7 @@ def index_count(index: Array, size: int) -> Array:
     """How often each of 0 … size − 1 occurs, in float64."""
     if is_torch_array(index):
         counts = index.new_zeros(size).index_add_(0, index, index.new_ones(index.shape))
-        return wide(counts)
+        return in_float64(counts)
     return like(np.bincount(to_host(index), minlength=size).astype(np.float64), index)
 
 
@@ -268,7 +268,7 @@ def tall_product(a: Array, b: Array) -> Array:
     whole = n_rows - n_rows % TALL_ROWS
     left = a[:whole].reshape(-1, TALL_ROWS, a.shape[1])
     right = b[:whole].reshape(-1, TALL_ROWS, b.shape[1])
-    total = wide_sum(left.transpose(1, 2) @ right, axis=0)
+    total = sum_in_float64(left.transpose(1, 2) @ right, axis=0)
     return total + a[whole:].T @ b[whole:]
 
 
@@ -276,10 +276,10 @@ def tall_sum(a: Array) -> Array:
     """Column sums of tall a, like `tall_product`."""
     n_rows = a.shape[0]
     if not is_torch_array(a) or n_rows <= TALL_ROWS or not has_float64(a):
-        return wide_sum(a, axis=0)
+        return sum_in_float64(a, axis=0)
     whole = n_rows - n_rows % TALL_ROWS
     parts = a[:whole].reshape(-1, TALL_ROWS, a.shape[1]).sum(dim=1)
-    return wide_sum(parts, axis=0) + wide_sum(a[whole:], axis=0)
+    return sum_in_float64(parts, axis=0) + sum_in_float64(a[whole:], axis=0)
 
 
 def z_score(rows: Array, centre: bool = True) -> Array:
@@ -357,7 +357,7 @@ def unit_rows(x: Array) -> Array:
     # Squares of very small or very large entries would vanish or overflow, unless
     # they are taken in a wider type.
     if is_torch_array(x) and x.dtype.itemsize == 4 and has_float64(x):
-        return _divide_rows(x, wide_norms(x))
+        return _divide_rows(x, norms_in_float64(x))
     scaled = _divide_rows(x, _largest(x))
     return _divide_rows(scaled, row_norms(scaled) ** 0.5)
 

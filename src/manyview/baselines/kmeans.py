@@ -135,7 +135,9 @@ class ConcatKMeans(MultiViewClusterer):
 
 
 @touches(writes=[assign.FIELD])
-def side_by_side_step(block: Block, state: State, small: tuple[Scaling, ...]) -> Result:
+def side_by_side_step(
+    block: Block, state: State, shared: tuple[Scaling, ...]
+) -> Result:
     """All views of a row next to each other, every feature standardised."""
     if not to_host(block.present).all():
         raise InputError(
@@ -143,7 +145,7 @@ def side_by_side_step(block: Block, state: State, small: tuple[Scaling, ...]) ->
             "missing views. Use S2MVTC, or drop the incomplete rows."
         )
     dense = [x.toarray() if sp.issparse(x) else x for x in block.views]
-    parts = [apply_scaling(x, s) for x, s in zip(dense, small, strict=True)]
+    parts = [apply_scaling(x, s) for x, s in zip(dense, shared, strict=True)]
     return Result(state={assign.FIELD: namespace(*parts).concat(parts, axis=1)})
 
 

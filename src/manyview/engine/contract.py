@@ -3,10 +3,10 @@
 A **pass** applies a pure function, a *step*, to every block of rows and sums its
 small results::
 
-    result = step(block, state, small)          # anywhere a block lives
-    total, notes = engine.run(step, small)      # sums and notes over all blocks
+    result = step(block, state, shared)          # anywhere a block lives
+    total, notes = engine.run(step, shared)      # sums and notes over all blocks
 
-`block` holds the rows of all views, `state` what a method keeps per row, `small`
+`block` holds the rows of all views, `state` what a method keeps per row, `shared`
 the matrices that every block needs. A step sees the fields that existed when its
 pass began; what it returns is visible when the pass has ended, whatever the engine.
 It never writes into what it is given: a field that takes the place of another is
@@ -126,7 +126,7 @@ class Engine(Protocol):
         """Number of rows of all blocks."""
 
     def run(
-        self, step: Step, small: Any = None, *, title: str, views: bool = True
+        self, step: Step, shared: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Run one pass; with ``views=False`` the step gets rows without views."""
 

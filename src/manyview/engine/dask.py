@@ -81,14 +81,14 @@ class DaskEngine(InCallersOrder):
             self._sources = self._place_rows()
 
     def run(
-        self, step: Step, small: Any = None, *, title: str, views: bool = True
+        self, step: Step, shared: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Apply the step on the workers; sums in a fixed order, notes as a list."""
         crew = self._workers
         with crew.faults(), progress.task(title, len(crew.groups)) as advance:
             crew.find_homes()
             number = crew.begin()
-            rest, names, inner = crew.send(small)
+            rest, names, inner = crew.send(shared)
             states: list[Future] = []
             sums: list[Future] = []
             for group, home in zip(crew.groups, crew.homes, strict=True):

@@ -136,14 +136,14 @@ class Workers:
         key = self.key(what, i)
         return self.submit({key: task}, [key], home)[0]
 
-    def send(self, small: Any) -> tuple[Future, worker.Sealed, list[Any]]:
+    def send(self, shared: Any) -> tuple[Future, worker.Sealed, list[Any]]:
         """A small value as a task; the named tuples inside it are left to travel once.
 
         Returns the rest, the names of those parts, and the parts.
         """
-        inner = [f for f in getattr(small, "_fields", ()) if _is_record(small, f)]
-        parts = [getattr(small, f) for f in inner]
-        rest = small._replace(**dict.fromkeys(inner)) if inner else small
+        inner = [f for f in getattr(shared, "_fields", ()) if _is_record(shared, f)]
+        parts = [getattr(shared, f) for f in inner]
+        rest = shared._replace(**dict.fromkeys(inner)) if inner else shared
         return self._send_value(rest, "small"), worker.Sealed(inner), parts
 
     def send_once(self, part: Any, home: str) -> Future:
@@ -196,8 +196,8 @@ class Workers:
             ) from error
 
 
-def _is_record(small: Any, field: str) -> bool:
-    return hasattr(getattr(small, field), "_fields")
+def _is_record(shared: Any, field: str) -> bool:
+    return hasattr(getattr(shared, field), "_fields")
 
 
 def _contiguous_groups(sizes: Sequence[int], n_groups: int) -> list[range]:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, like, namespace, to_host, wide
+from manyview.arrays.ops import Array, in_float64, like, namespace, to_host
 from manyview.engine.contract import (
     Result,
     Step,
@@ -230,17 +230,17 @@ class DeviceEngine:
         return min(rows, MOST_BLOCK_ROWS)
 
     def run(
-        self, step: Step, small: Any = None, *, title: str, views: bool = True
+        self, step: Step, shared: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Apply the step to every block; sums in block order, notes as a list."""
         totals: Totals = {}
         notes: list[Any] = []
-        small = self._on_device(small)
+        shared = self._on_device(shared)
         blocks = self._blocks_of_pass(views)
         fresh: list[dict[str, Array]] = []
         with progress.task(title, len(self._slices)) as advance, self._told(title):
             for state, block in zip(self._state, blocks, strict=True):
-                result = step(block, dict(state), small)
+                result = step(block, dict(state), shared)
                 for name in (*result.state, *result.replaces.values()):
                     state.pop(name, None)
                 fresh.append(dict(result.state))
@@ -267,17 +267,17 @@ class DeviceEngine:
                 "memory_limit or fewer anchors, or use device='cpu'."
             ) from error
 
-    def _on_device(self, small: Any) -> Any:
+    def _on_device(self, shared: Any) -> Any:
         """A pass's small value with its float arrays on the device, sent once."""
-        if isinstance(small, tuple):
-            parts = [self._on_device(part) for part in small]
-            make = getattr(small, "_make", tuple)
+        if isinstance(shared, tuple):
+            parts = [self._on_device(part) for part in shared]
+            make = getattr(shared, "_make", tuple)
             return make(parts)
-        if not (isinstance(small, np.ndarray) and small.dtype.kind == "f"):
-            return small
-        if id(small) not in self._smalls:
-            self._smalls[id(small)] = (small, self._send(small))
-        return self._smalls[id(small)][1]
+        if not (isinstance(shared, np.ndarray) and shared.dtype.kind == "f"):
+            return shared
+        if id(shared) not in self._smalls:
+            self._smalls[id(shared)] = (shared, self._send(shared))
+        return self._smalls[id(shared)][1]
 
     def _send(self, array: Any) -> Any:
         """A host array or tensor on the device; its dtype kept if that has it."""
@@ -392,5 +392,9 @@ def _arrived(sent: tuple[Block, Any], device: Any) -> Block:
 def _fold(totals: Totals, result: Result) -> None:
     """Add a block's sums to the totals, in float64, on the device."""
     for name, value in result.stats.items():
-        exact = wide(value) if is_torch_array(value) else np.asarray(value, np.float64)
+        exact = (
+            in_float64(value)
+            if is_torch_array(value)
+            else np.asarray(value, np.float64)
+        )
         totals[name] = totals[name] + exact if name in totals else exact

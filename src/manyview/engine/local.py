@@ -103,7 +103,7 @@ class LocalEngine:
         return len(self.views)
 
     def run(
-        self, step: Step, small: Any = None, *, title: str, views: bool = True
+        self, step: Step, shared: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Apply the step to every block; sums in block order, notes as a list."""
         totals: Totals = {}
@@ -111,7 +111,7 @@ class LocalEngine:
         self._state.begin_pass()
         try:
             with progress.task(title, len(self._slices)) as advance:
-                for result in self._results(step, small, views):
+                for result in self._results(step, shared, views):
                     fold(totals, result)
                     notes.append(result.note)
                     advance()
@@ -123,10 +123,10 @@ class LocalEngine:
             self._budget.give_back()
         return totals, notes
 
-    def _results(self, step: Step, small: Any, views: bool) -> Iterator[Result]:
+    def _results(self, step: Step, shared: Any, views: bool) -> Iterator[Result]:
         def one(number: int) -> Result:
             block = self._block(number, views)
-            result = step(block, self._state.of_block(number), small)
+            result = step(block, self._state.of_block(number), shared)
             self._state.accept(number, result)
             return Result(stats=result.stats, note=result.note)
 

@@ -130,10 +130,10 @@ def copy_of(value: Any) -> Any:
     return value
 
 
-def put_together(small: Any, names: Sealed, *parts: Any) -> Any:
+def put_together(shared: Any, names: Sealed, *parts: Any) -> Any:
     """A pass's small value, with the parts that travelled by themselves."""
     inner = names.open()
-    return small._replace(**dict(zip(inner, parts, strict=True))) if inner else small
+    return shared._replace(**dict(zip(inner, parts, strict=True))) if inner else shared
 
 
 def run_partition(
@@ -146,7 +146,7 @@ def run_partition(
     after: Summary | None = None,
 ) -> Outcome:
     """One pass over one partition, after another; `owners` says what `kept` has."""
-    fields, small = owners.open(), put_together(*sent)
+    fields, shared = owners.open(), put_together(*sent)
     views = source.load() if isinstance(source, RowsOnDisk) else source
     states: States = []
     notes = []
@@ -154,7 +154,7 @@ def run_partition(
     totals: Totals = {}
     for number, rows in enumerate(span.cuts):
         state = {name: kept[at][number][name] for name, at in fields.items()}
-        result = step(_block(span, views, rows), state, small)
+        result = step(_block(span, views, rows), state, shared)
         states.append(dict(result.state))
         replaced = sorted(result.replaces.values())
         notes.append(result.note)

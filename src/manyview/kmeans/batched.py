@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manyview.arrays.ops import Array, like, namespace, wide
+from manyview.arrays.ops import Array, in_float64, like, namespace
 from manyview.kmeans.lloyd import lloyd
 from manyview.kmeans.passes import AnchorSearch, anchor_search, first_anchors
 
@@ -33,7 +33,7 @@ def _side_by_side(
     """Anchors of views on a device, made equally wide with zeros."""
     views, steps = [s.rows for s in searches], searches[0].steps
     if steps == 0:
-        return [wide(rows) for rows in views]
+        return [in_float64(rows) for rows in views]
     xp, model = namespace(views[0]), views[0]
     shape = (len(views), len(model), max(x.shape[1] for x in views))
     rows = xp.zeros(shape, dtype=model.dtype, device=model.device)
@@ -41,5 +41,5 @@ def _side_by_side(
         place[:, : x.shape[1]] = x
     chosen = first_anchors(searches[0]._replace(rows=rows), n_anchors, seed)
     each = like(np.arange(len(views))[:, None], rows)
-    centres = wide(lloyd(rows, rows[each, like(chosen, rows)], steps).centres)
+    centres = in_float64(lloyd(rows, rows[each, like(chosen, rows)], steps).centres)
     return [c[:, : x.shape[1]] for c, x in zip(centres, views, strict=True)]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import Array, group_sums, namespace, row_norms, wide_sum
+from manyview.arrays.ops import Array, group_sums, namespace, row_norms, sum_in_float64
 
 Matrix = np.ndarray[Any, Any]
 
@@ -55,7 +55,7 @@ def lloyd(rows: Array, centres: Array, most_steps: int) -> Found:
             filled, sums / xp.where(filled, counts[:, :, None], one), centres
         )
     cost = xp.min(score, axis=2) + row_norms(rows)
-    return Found(centres, labels, wide_sum(cost, axis=1))
+    return Found(centres, labels, sum_in_float64(cost, axis=1))
 
 
 def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:

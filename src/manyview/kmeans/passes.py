@@ -28,6 +28,7 @@ from manyview.arrays.ops import (
     Array,
     at_least_zero,
     cast,
+    in_float64,
     index_count,
     index_sum,
     is_on_gpu,
@@ -35,9 +36,8 @@ from manyview.arrays.ops import (
     namespace,
     row_norms,
     smallest,
+    sum_in_float64,
     to_host,
-    wide,
-    wide_sum,
 )
 from manyview.engine.contract import (
     NO_CHECKPOINT,
@@ -100,14 +100,14 @@ def euclidean(points: Matrix) -> Centres:
 
 
 @touches(reads=[FIELD], writes=[LABELS])
-def assign_step(block: Block, state: State, small: Centres) -> Result:
+def assign_step(block: Block, state: State, shared: Centres) -> Result:
     """Label every row; sum the rows and their squared distances by cluster."""
-    labels, cost = nearest(state[FIELD], small)
-    n_clusters = small.points.shape[0]
+    labels, cost = nearest(state[FIELD], shared)
+    n_clusters = shared.points.shape[0]
     stats = {
         "sums": index_sum(state[FIELD], labels, n_clusters),
         "counts": index_count(labels, n_clusters),
-        "inertia": wide_sum(cost + row_norms(state[FIELD])),
+        "inertia": sum_in_float64(cost + row_norms(state[FIELD])),
     }
     return Result(state={LABELS: labels}, stats=stats)
 
@@ -148,11 +148,11 @@ def pick(engine: Engine, name: str, rows: Matrix) -> Array:
 
 
 @touches(reads=[FIELD, LABELS, "F", "Y"])
-def pick_step(block: Block, state: State, small: Picked) -> Result:
+def pick_step(block: Block, state: State, shared: Picked) -> Result:
     """This block's share of the wanted rows."""
-    low, high = np.searchsorted(small.rows, [block.start, block.start + len(block)])
-    inside = small.rows[low:high] - block.start
-    values = state[small.name]
+    low, high = np.searchsorted(shared.rows, [block.start, block.start + len(block)])
+    inside = shared.rows[low:high] - block.start
+    values = state[shared.name]
     return Result(note=values[like(inside, values)])
 
 
@@ -211,7 +211,7 @@ def centroids(rows: Array, labels: Matrix, n_clusters: int) -> Array:
 
 def _sample(engine: Engine, rows: Matrix) -> Array:
     found = pick(engine, FIELD, rows[:KMEANS_SAMPLE])
-    return wide(found if is_torch_array(found) else to_host(found))
+    return in_float64(found if is_torch_array(found) else to_host(found))
 
 
 class Search(NamedTuple):
@@ -273,7 +273,7 @@ def spread_rows(
     Of a few picks the one that lowers the sum of squared distances most is kept. Rows
     (n, d) may be sparse, or on a device; with rows (s, n, d) every search has its own.
     """
-    rows = wide(rows)
+    rows = in_float64(rows)
     n_rows = rows.shape[-2]
     n_tries = min(2 + int(math.log(n_clusters)), n_rows)
     # A distance that is rounding comes out below 0, and counts as none.
@@ -387,10 +387,10 @@ def kmeans_anchors(view: Array, n_anchors: int, seed: int) -> Matrix:
     search = anchor_search(view, n_anchors)
     rows = search.rows
     if search.steps == 0:
-        return np.asarray(wide(rows.toarray() if sp.issparse(rows) else rows))
+        return np.asarray(in_float64(rows.toarray() if sp.issparse(rows) else rows))
     first = rows[first_anchors(search, n_anchors, seed)[0]]
     first = first.toarray() if sp.issparse(first) else first
     if search.large:
-        return np.asarray(wide(host_lloyd(rows, first, search.steps)))
+        return np.asarray(in_float64(host_lloyd(rows, first, search.steps)))
     model = KMeans(n_anchors, init=first, n_init=1, max_iter=search.steps, tol=0.0)
     return np.asarray(quiet_fit(model, rows).cluster_centers_, dtype=np.float64)

@@ -27,6 +27,7 @@ from manyview.arrays.ops import (
     Array,
     cast,
     has_float64,
+    in_float64,
     index_sum,
     like,
     namespace,
@@ -34,7 +35,6 @@ from manyview.arrays.ops import (
     squared_distances,
     tall_product,
     to_host,
-    wide,
 )
 from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.passes import KMEANS_SAMPLE
@@ -107,16 +107,16 @@ class Basis(NamedTuple):
 
 
 @touches(reads=[SAMPLED], writes=TIES)
-def neighbour_step(block: Block, state: State, small: Graph) -> Result:
+def neighbour_step(block: Block, state: State, shared: Graph) -> Result:
     """Z of the rows that the Gram is taken from; kept where these are all rows."""
     sampled = state.get(SAMPLED)
     if sampled is None:
-        found = ties(block, small)
+        found = ties(block, shared)
         return Result(state=dict(zip(TIES, found, strict=True)), note=found)
     rows = namespace(sampled).nonzero(sampled)[0]
     views = tuple(x[rows] for x in block.views)
     return Result(
-        note=ties(Block(block.start, views, block.present[to_host(rows)]), small)
+        note=ties(Block(block.start, views, block.present[to_host(rows)]), shared)
     )
 
 
@@ -126,7 +126,7 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     pairs = zip(block.views, graph.scalings, strict=True)
     rows = [apply_scaling(x, s) for x, s in pairs]
     if graph.exact:
-        rows = [wide(x) for x in rows]
+        rows = [in_float64(x) for x in rows]
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
@@ -158,13 +158,15 @@ def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
 
 
 @touches(reads=TIES, writes=["F"])
-def basis_step(block: Block, state: State, small: Basis) -> Result:
+def basis_step(block: Block, state: State, shared: Basis) -> Result:
     """F of a block, from its ties or its views, and the Gram of F."""
     columns, weights = (
-        (state[name] for name in TIES) if TIES[0] in state else ties(block, small.graph)
+        (state[name] for name in TIES)
+        if TIES[0] in state
+        else ties(block, shared.graph)
     )
-    F = weighted_rows(columns, weights, cast(small.table, weights))
-    if small.single:
+    F = weighted_rows(columns, weights, cast(shared.table, weights))
+    if shared.single:
         xp = namespace(F)
         F = xp.astype(F, xp.float32)
     return Result(state={"F": F}, stats={"identity": tall_product(F, F)})
@@ -182,9 +184,9 @@ def frequency_weights(values: Matrix, n_clusters: int) -> Matrix:
 
 
 @touches(reads=["F"], writes=["F"])
-def turn_step(block: Block, state: State, small: Array) -> Result:
+def turn_step(block: Block, state: State, shared: Array) -> Result:
     """F in other combinations of its columns."""
-    return Result(state={"F": state["F"] @ cast(small, state["F"])})
+    return Result(state={"F": state["F"] @ cast(shared, state["F"])})
 
 
 def build_graph(
@@ -281,22 +283,22 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     for v in range(len(graph.scalings)):
         own = like(np.flatnonzero(owner == v), gram)
         gaps.append(cluster_gap(gram[own[:, None], own[None, :]], n_clusters))
-    worth = np.maximum(gaps, LEAST_GAP)
-    worth = worth / worth.sum()
-    column = like(np.sqrt(worth[owner]), gram)
+    of_views = np.maximum(gaps, LEAST_GAP)
+    of_views = of_views / of_views.sum()
+    column = like(np.sqrt(of_views[owner]), gram)
     gram *= column[:, None]
     gram *= column[None, :]
     values, vectors = leading(gram, VECTORS * n_clusters)
     values = np.sqrt(values)
     table = (root * column)[:, None] * vectors / like(values, vectors)
-    return Spectrum(graph, table, values, worth)
+    return Spectrum(graph, table, values, of_views)
 
 
 def scaled_gram(columns: Array, weights: Array, share: Matrix) -> tuple[Array, Array]:
     """HᵀH from the rows of Z, and the square roots of share/Λ that make H of Z."""
     xp = namespace(weights)
     size = len(share)
-    each = xp.reshape(wide(weights), (-1, 1))
+    each = xp.reshape(in_float64(weights), (-1, 1))
     degree = index_sum(each, xp.reshape(columns, (-1,)), size)[:, 0]
     root = like(np.sqrt(inverse(to_host(degree)) * share), degree)
     gram = sparse_gram(columns, weights, size)
@@ -336,6 +338,6 @@ def put_basis(engine: Engine, spectrum: Spectrum) -> Spectrum:
 
 def spread_basis(engine: Engine, spectrum: Spectrum, *, views: bool = True) -> Array:
     """F of every row from its ties or its views; returns the Gram of F."""
-    small = Basis(spectrum.graph, spectrum.table, engine.dtype == np.float32)
-    total, _ = engine.run(basis_step, small, title="Basis", views=views)
+    shared = Basis(spectrum.graph, spectrum.table, engine.dtype == np.float32)
+    total, _ = engine.run(basis_step, shared, title="Basis", views=views)
     return total["identity"]

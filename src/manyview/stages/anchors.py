@@ -22,13 +22,13 @@ from manyview.arrays.ops import (
     cast,
     exp_of,
     expanded_distances,
+    in_float64,
     like,
     masked,
     namespace,
     row_norms,
     squared_distances,
     to_host,
-    wide,
 )
 from manyview.engine.contract import (
     Engine,
@@ -145,7 +145,7 @@ def anchors_of_views(
 
     def prepared(v: int) -> Array:
         rows = apply_scaling(drawn.view(v), scalings[v])
-        return wide(rows) if exact else rows
+        return in_float64(rows) if exact else rows
 
     if is_torch_array(drawn.block.views[0]):
         views = [prepared(v) for v in range(len(scalings))]
@@ -159,7 +159,7 @@ def anchors_of_views(
 
 def dense(rows: Array) -> Array:
     """A few rows as a dense float64 array, where they are."""
-    return wide(rows.toarray() if sp.issparse(rows) else rows)
+    return in_float64(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def make_kernels(
@@ -181,13 +181,13 @@ def make_kernels(
     kernels = tuple(Kernel(name, a, 0.0) for a in anchors)
     if name == "linear":
         return kernels
-    small = Features(scalings, kernels, keep=keep and drawn is None)
+    shared = Features(scalings, kernels, keep=keep and drawn is None)
     total: Totals = {}
     if drawn is None:
-        total, _ = engine.run(width_step, small, title="Measuring kernel widths")
+        total, _ = engine.run(width_step, shared, title="Measuring kernel widths")
     else:
         for rows in cut(len(drawn.block), sizes.block_rows):
-            fold(total, width_step(drawn.block.part(rows), {}, small))
+            fold(total, width_step(drawn.block.part(rows), {}, shared))
     widths = []
     for v, a in enumerate(anchors):
         distance, n_rows, away = to_host(total[f"nearest{v}"])
@@ -211,28 +211,28 @@ def spacing(anchors: Array, dtype: np.dtype[Any]) -> float:
 
 
 @touches(writes=["D"])
-def width_step(block: Block, state: State, small: Features) -> Result:
+def width_step(block: Block, state: State, shared: Features) -> Result:
     """Per view: sum of nearest-anchor distances, rows, rows away from any anchor."""
     stats: dict[str, Array] = {}
     kept: dict[str, Array] = {}
-    block = hide_empty_rows(block, small.scalings)
+    block = hide_empty_rows(block, shared.scalings)
     for v, x in enumerate(block.views):
-        rows = apply_scaling(x, small.scalings[v])
-        d = expanded_distances(rows, small.kernels[v].anchors)
+        rows = apply_scaling(x, shared.scalings[v])
+        d = expanded_distances(rows, shared.kernels[v].anchors)
         xp = namespace(d)
-        nearest = wide(at_least_zero(xp.min(d, axis=1))) ** 0.5
+        nearest = in_float64(at_least_zero(xp.min(d, axis=1))) ** 0.5
         # |x|²+|a|²−2x·a of a row with itself is rounding, not distance; so is a mean
         # of rows of zeros.
         eps = xp.finfo(d.dtype).eps
-        largest = xp.max(row_norms(cast(small.kernels[v].anchors, d))) ** 0.5
+        largest = xp.max(row_norms(cast(shared.kernels[v].anchors, d))) ** 0.5
         noise = 4 * eps**0.5 * row_norms(rows) ** 0.5 + 16 * eps * largest
-        nearest = nearest * wide(nearest > wide(noise))
+        nearest = nearest * in_float64(nearest > in_float64(noise))
         own = block.there(v)
-        there = xp.ones_like(nearest) if own is None else wide(like(own, nearest))
-        away = wide(nearest > 0) * there
+        there = xp.ones_like(nearest) if own is None else in_float64(like(own, nearest))
+        away = in_float64(nearest > 0) * there
         sums = [xp.sum(nearest * there), xp.sum(there), xp.sum(away)]
         stats[f"nearest{v}"] = xp.stack(sums)
-        if small.keep:
+        if shared.keep:
             kept[f"D{v}"] = d
     return Result(state=kept, stats=stats)
 
@@ -330,44 +330,44 @@ def fit_features(
 
 
 @touches(reads=["D", SAMPLED], writes=["Phi"])
-def gram_step(block: Block, state: State, small: Features) -> Result:
+def gram_step(block: Block, state: State, shared: Features) -> Result:
     """Phi of every view; Gram, column sums and number of (sampled) rows."""
     kept: dict[str, Array] = {}
     replaces: dict[str, str] = {}
     stats: dict[str, Array] = {}
     rows = None
-    block = hide_empty_rows(block, small.scalings)
-    if small.sampled:
+    block = hide_empty_rows(block, shared.scalings)
+    if shared.sampled:
         rows = namespace(state[SAMPLED]).nonzero(state[SAMPLED])[0]
     for v, x in enumerate(block.views):
         there = chosen = block.there(v)
         stats[f"all{v}"] = count_rows(there, len(block))
         if there is not None and rows is not None:
             chosen = there[to_host(rows)]
-        if rows is not None and not small.keep:
-            phi = features(x[rows], small.scalings[v], small.kernels[v])
+        if rows is not None and not shared.keep:
+            phi = features(x[rows], shared.scalings[v], shared.kernels[v])
             phi = masked(phi, chosen)
         else:
-            phi = masked(_first_features(x, state, small, v), there)
-            if small.keep:
+            phi = masked(_first_features(x, state, shared, v), there)
+            if shared.keep:
                 kept[f"Phi{v}"] = phi
                 if f"D{v}" in state:
                     replaces[f"Phi{v}"] = f"D{v}"
             phi = phi if rows is None else phi[rows]
-        centre = small.centres[v] if small.centres else None
+        centre = shared.centres[v] if shared.centres else None
         if centre is not None:
             phi = masked(phi - cast(centre, phi), chosen)
-        exact = centre is None and not small.sampled
+        exact = centre is None and not shared.sampled
         stats[f"gram{v}"], stats[f"sum{v}"] = ridge.block_gram(phi, exact=exact)
         stats[f"rows{v}"] = count_rows(chosen, phi.shape[0])
     return Result(state=kept, stats=stats, replaces=replaces)
 
 
-def _first_features(x: Array, state: State, small: Features, v: int) -> Array:
+def _first_features(x: Array, state: State, shared: Features, v: int) -> Array:
     """Phi from the distances that the width pass has left, or from the view."""
     if f"D{v}" not in state:
-        return features(x, small.scalings[v], small.kernels[v])
-    return exp_of(state[f"D{v}"], _exponent(small.kernels[v]))
+        return features(x, shared.scalings[v], shared.kernels[v])
+    return exp_of(state[f"D{v}"], _exponent(shared.kernels[v]))
 
 
 def count_rows(there: Matrix | None, n_rows: int) -> Matrix:
@@ -375,24 +375,24 @@ def count_rows(there: Matrix | None, n_rows: int) -> Matrix:
     return np.asarray(float(n_rows if there is None else np.count_nonzero(there)))
 
 
-def block_features(block: Block, state: State, small: Features, v: int) -> Array:
+def block_features(block: Block, state: State, shared: Features, v: int) -> Array:
     """The kept features of one view: from the state, or made again."""
     if f"Psi{v}" in state:
         return state[f"Psi{v}"]
     phi = state.get(f"Phi{v}")
     if phi is None:
-        phi = features(block.views[v], small.scalings[v], small.kernels[v])
-    reduce = small.reduces[v]
+        phi = features(block.views[v], shared.scalings[v], shared.kernels[v])
+    reduce = shared.reduces[v]
     if reduce is None:
         return phi
-    return ridge.reduced(phi, cast(small.means[v], phi), cast(reduce, phi))
+    return ridge.reduced(phi, cast(shared.means[v], phi), cast(reduce, phi))
 
 
-def keep_reduced(phis: list[Array], state: State, small: Features) -> Result:
+def keep_reduced(phis: list[Array], state: State, shared: Features) -> Result:
     """Psi of the views that have one, in place of the Phi it was made of."""
-    if not small.keep:
+    if not shared.keep:
         return Result()
-    reduced = [v for v, matrix in enumerate(small.reduces) if matrix is not None]
+    reduced = [v for v, matrix in enumerate(shared.reduces) if matrix is not None]
     return Result(
         state={f"Psi{v}": phis[v] for v in reduced},
         replaces={f"Psi{v}": f"Phi{v}" for v in reduced if f"Phi{v}" in state},

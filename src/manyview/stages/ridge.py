@@ -83,7 +83,7 @@ def block_gram(phi: Array, *, exact: bool = True) -> tuple[Array, Array]:
     if is_numpy_array(phi) and phi.dtype == np.float32 and not exact:
         ones = np.ones(len(phi), np.float32)
         return phi.T @ phi, (ones @ phi).astype(np.float64)
-    wide = ops.wide(phi)
+    wide = ops.in_float64(phi)
     # A product: adding up columns in float64 takes a device three times as long.
     sums = namespace(wide).ones_like(wide[:, 0]) @ wide
     if not is_torch_array(wide):

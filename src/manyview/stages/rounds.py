@@ -14,14 +14,14 @@ import numpy as np
 from manyview.arrays.ops import (
     Array,
     cast,
+    in_float64,
     masked,
     namespace,
     row_norms,
+    sum_in_float64,
     tall_product,
     tall_sum,
     to_host,
-    wide,
-    wide_sum,
     z_score,
 )
 from manyview.engine.contract import (
@@ -127,25 +127,25 @@ class GraphStart(NamedTuple):
 
 
 @touches(reads=["F", "Phi", "Psi"], writes=["B_bar", "Psi"])
-def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
+def graph_start_step(block: Block, state: State, shared: GraphStart) -> Result:
     """B_v = B_bar = the graph's own smooth vectors; the first P_v and C_v."""
     stats: dict[str, Array] = {}
     phis = []
     F = state["F"]
-    block = hide_empty_rows(block, small.features.scalings)
-    B_bar = z_score(F * cast(small.scale, F), small.centre)
+    block = hide_empty_rows(block, shared.features.scalings)
+    B_bar = z_score(F * cast(shared.scale, F), shared.centre)
     for v in range(block.present.shape[1]):
-        phi = block_features(block, state, small.features, v)
+        phi = block_features(block, state, shared.features, v)
         phis.append(phi)
         B = masked(B_bar, block.there(v))
         # In float64: the ridge fit of the first round blows up the rounding of sums
         # over rows, and other blocks of the same rows would end in other clusters.
-        stats[f"P{v}"] = tall_product(wide(phi), wide(B))
-        stats[f"sum{v}"] = wide_sum(B, axis=0)
-        stats[f"square{v}"] = wide_sum(row_norms(B))
+        stats[f"P{v}"] = tall_product(in_float64(phi), in_float64(B))
+        stats[f"sum{v}"] = sum_in_float64(B, axis=0)
+        stats[f"square{v}"] = sum_in_float64(row_norms(B))
         stats[f"rows{v}"] = count_rows(block.there(v), len(block))
         stats[f"C{v}"] = tall_product(F, B)
-    kept = keep_reduced(phis, state, small.features)
+    kept = keep_reduced(phis, state, shared.features)
     return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
 
 
@@ -153,49 +153,49 @@ def graph_start_step(block: Block, state: State, small: GraphStart) -> Result:
     reads=["B_bar", "F", "F_out", "Phi", "Psi", "Y"],
     writes=["B_bar", "B"],
 )
-def round_step(block: Block, state: State, small: Round) -> Result:
+def round_step(block: Block, state: State, shared: Round) -> Result:
     """One round of a block: new B_bar; the next P_v and C_v."""
     B_bar, F = state["B_bar"], state.get("F")
     xp = namespace(B_bar)
     kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
     total = xp.zeros_like(B_bar)
-    agreed = small.beta * B_bar if small.beta else None
-    by_length = xp.zeros_like(B_bar) if small.by_length else total
-    block = hide_empty_rows(block, small.features.scalings)
+    agreed = shared.beta * B_bar if shared.beta else None
+    by_length = xp.zeros_like(B_bar) if shared.by_length else total
+    block = hide_empty_rows(block, shared.features.scalings)
     for v in range(block.present.shape[1]):
-        phi = block_features(block, state, small.features, v)
-        B = phi @ cast(small.fits[v], phi)
-        B -= cast(small.offsets[v], B)
-        fit = xp.asarray(B, copy=True) if small.sums == "last" else None
+        phi = block_features(block, state, shared.features, v)
+        B = phi @ cast(shared.fits[v], phi)
+        B -= cast(shared.offsets[v], B)
+        fit = xp.asarray(B, copy=True) if shared.sums == "last" else None
         if agreed is not None:
             B += agreed
-        if small.smooth is not None:
-            B += state.get("F_out", F) @ cast(small.smooth[v], B)
-        if small.filtered:
-            B += small.filtered * state[f"Y{v}"]
+        if shared.smooth is not None:
+            B += state.get("F_out", F) @ cast(shared.smooth[v], B)
+        if shared.filtered:
+            B += shared.filtered * state[f"Y{v}"]
         there = block.there(v)
-        if small.by_length:
-            by_length += small.of_views[v] * masked(B, there)
-        B = masked(z_score(B, small.centre), there)
-        total += small.of_views[v] * B
-        if small.sums == "next":
+        if shared.by_length:
+            by_length += shared.of_views[v] * masked(B, there)
+        B = masked(z_score(B, shared.centre), there)
+        total += shared.of_views[v] * B
+        if shared.sums == "next":
             stats[f"P{v}"] = tall_product(phi, B)
             stats[f"sum{v}"] = tall_sum(B)
         elif fit is not None:
-            stats[f"fit{v}"] = wide_sum(xp.vecdot(fit, B))
-        if small.sums != "nobody":
-            stats[f"square{v}"] = wide_sum(row_norms(B))
+            stats[f"fit{v}"] = sum_in_float64(xp.vecdot(fit, B))
+        if shared.sums != "nobody":
+            stats[f"square{v}"] = sum_in_float64(row_norms(B))
             if F is not None:
                 stats[f"C{v}"] = tall_product(F, B)
-        if small.keep or small.trace is not None:
+        if shared.keep or shared.trace is not None:
             kept[f"B{v}"] = B
-    counts = view_counts(block, total, small.of_views)
-    kept["B_bar"] = fresh = z_score(by_length / counts, small.centre)
-    if small.sums != "nobody":
-        stats["apart"] = wide_sum(fresh * (counts * fresh - 2.0 * total))
-    note = None if small.trace is None else _traced(block, kept, small.trace)
-    return Result(kept if small.keep else {"B_bar": fresh}, stats, note)
+    counts = view_counts(block, total, shared.of_views)
+    kept["B_bar"] = fresh = z_score(by_length / counts, shared.centre)
+    if shared.sums != "nobody":
+        stats["disagreement"] = sum_in_float64(fresh * (counts * fresh - 2.0 * total))
+    note = None if shared.trace is None else _traced(block, kept, shared.trace)
+    return Result(kept if shared.keep else {"B_bar": fresh}, stats, note)
 
 
 def view_counts(block: Block, model: Array, of_views: tuple[float, ...]) -> Array:
@@ -255,20 +255,20 @@ def run_rounds(
         fits = [ridge.solve(r, p) for r, p in zip(ridges, old, strict=True)]
         # A start within the fits hides what the objective has to know of them.
         is_last = t == max_iter - 1 and carried.unfiltered is None
-        small = _next_round(features, ridges, weights, carried, fits, t)._replace(
+        shared = _next_round(features, ridges, weights, carried, fits, t)._replace(
             filtered=a if sequence is not None and t > 0 else 0.0,
             keep=sequence is not None,
             trace=trace,
             sums="last" if is_last else "next",
         )
-        total, notes = engine.run(round_step, small, title=f"Round {t + 1}")
+        total, notes = engine.run(round_step, shared, title=f"Round {t + 1}")
         products = [] if is_last else next_products(ridges, total)
         smooth = carried.smooth
         if "C0" in total:
             smooth = tuple(total[f"C{v}"] for v in range(n_views))
         energy = [_smooth_energy(engine, total, sequence, v) for v in range(n_views)]
         fit_dots = _fit_dots(total, fits, products)
-        history.rounds.append(small)
+        history.rounds.append(shared)
         history.objective.append(
             objective(total, fits, old, fit_dots, energy, a, weights)
         )
@@ -371,7 +371,7 @@ def objective(
     (PhiᵀPhi + lam I) U = PhiᵀB_old; `fit_dots` holds ⟨Phi U, B⟩. For a projection
     ‖B − Y‖² = ‖B‖² − ‖Y‖².
     """
-    value = weights.beta * float(total["apart"])
+    value = weights.beta * float(total["disagreement"])
     for v, weight in enumerate(weights.of_views):
         square = float(total[f"square{v}"])
         fit = square - 2.0 * fit_dots[v] + float((fits[v] * old[v]).sum())

@@ -24,13 +24,13 @@ from manyview.arrays.linear import plus_diagonal
 from manyview.arrays.ops import (
     Array,
     cast,
+    in_float64,
     like,
     mix64,
     namespace,
     row_norms,
     smallest,
     to_host,
-    wide,
 )
 from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.stages.scaling import (
@@ -132,8 +132,8 @@ def draw_rows(
     # Six standard deviations of room: only repeated rows can make it too tight.
     share = (size + 6 * size**0.5 + 6) / n_rows
     for below in (_quantile(share), ALL):
-        small = SketchSmall(moments, multipliers, size, below, sample)
-        _, notes = engine.run(sketch_step, small, title="Drawing rows")
+        shared = SketchSmall(moments, multipliers, size, below, sample)
+        _, notes = engine.run(sketch_step, shared, title="Drawing rows")
         keys = np.concatenate(notes, axis=1)
         if keys.shape[1] >= size or below == ALL:
             break
@@ -151,20 +151,20 @@ def _quantile(share: float) -> int:
 
 
 @touches(writes=[SAMPLED])
-def sketch_step(block: Block, state: State, small: SketchSmall) -> Result:
+def sketch_step(block: Block, state: State, shared: SketchSmall) -> Result:
     """The block's rows of smallest hash: coarse, fine, row number."""
-    coarse = _row_hash(block, small, COARSE, None)
+    coarse = _row_hash(block, shared, COARSE, None)
     xp = namespace(coarse)
-    kept = {} if small.sample is None else {SAMPLED: coarse < small.sample}
-    rows = xp.nonzero(coarse <= small.below)[0]
-    fine = _row_hash(block, small, FINE, rows)
+    kept = {} if shared.sample is None else {SAMPLED: coarse < shared.sample}
+    rows = xp.nonzero(coarse <= shared.below)[0]
+    fine = _row_hash(block, shared, FINE, rows)
     found = to_host(rows)
     keys = np.stack([to_host(coarse[rows]), to_host(fine), block.start + found])
-    return Result(state=kept, note=keys[:, _smallest(keys, small.size)])
+    return Result(state=kept, note=keys[:, _smallest(keys, shared.size)])
 
 
 def _row_hash(
-    block: Block, small: SketchSmall, steps: float, rows: Array | None
+    block: Block, shared: SketchSmall, steps: float, rows: Array | None
 ) -> Array:
     """Hash of the block's rows (or of some of them) over all views they have."""
     total: Array = 0
@@ -173,8 +173,8 @@ def _row_hash(
         if rows is not None:
             x = x[rows]
             there = None if there is None else there[to_host(rows)]
-        codes = _codes(x, small.moments[v], steps)
-        one = _hash(codes, small.multipliers[v])
+        codes = _codes(x, shared.moments[v], steps)
+        one = _hash(codes, shared.multipliers[v])
         total = total + (one if there is None else one * like(there, one))
     return mix64(total)
 
@@ -251,8 +251,8 @@ def neighbours(block: Block, scalings: tuple[Scaling, ...]) -> list[Matrix]:
 def _apart(rows: Any) -> Array:
     """Squared distances between all rows; a row is infinitely far from itself."""
     products = rows @ rows.T
-    dense = wide(products.toarray() if sp.issparse(products) else products)
-    length = wide(row_norms(rows))
+    dense = in_float64(products.toarray() if sp.issparse(products) else products)
+    length = in_float64(row_norms(rows))
     d = length[:, None] + length[None, :] - 2.0 * dense
     return plus_diagonal(d, np.inf)
 

@@ -18,12 +18,12 @@ from manyview.arrays.ops import (
     Array,
     cast,
     has_float64,
+    in_float64,
     like,
     namespace,
+    sum_in_float64,
     to_host,
     unit_rows,
-    wide,
-    wide_sum,
 )
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.views.views import Block
@@ -98,7 +98,7 @@ def measure(engine: Engine) -> tuple[Moments, ...]:
 
 
 @touches()
-def survey_step(block: Block, state: State, small: None) -> Result:
+def survey_step(block: Block, state: State, shared: None) -> Result:
     """Count, column means and squared deviations of this block's rows, per view."""
     return Result(note=tuple(_survey(block, v) for v in range(len(block.views))))
 
@@ -112,12 +112,12 @@ def _survey(block: Block, v: int) -> Tally:
         squares = np.asarray(exact.multiply(exact).sum(axis=0)).ravel()
         squares = np.maximum(squares - count * mean**2, 0.0)
         return Tally(count, mean, squares, True)
-    mean = wide_sum(x, axis=0) / max(count, 1.0)
+    mean = sum_in_float64(x, axis=0) / max(count, 1.0)
     quick = _quick_squares(x, mean, count)
     if quick is not None:
         return Tally(count, to_host(mean), quick, False)
     # In float64: rounding about the block's own mean would hang on its rows.
-    away = wide(x, copy=True)
+    away = in_float64(x, copy=True)
     away -= mean
     if count < len(block):
         away = away * like(there[:, None], away)
@@ -214,7 +214,7 @@ def _even_rows(rows: Array) -> bool:
 
 def correlation_level(rows: Array) -> float:
     """Root mean square correlation between features, its sampling noise removed."""
-    x = wide(rows[:RULE_ROWS])
+    x = in_float64(rows[:RULE_ROWS])
     if x.shape[1] > RULE_FEATURES:
         some = np.linspace(0, x.shape[1] - 1, RULE_FEATURES).astype(int)
         x = x[:, like(some, x)]

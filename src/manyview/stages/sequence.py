@@ -21,7 +21,7 @@ import numpy as np
 import scipy.fft
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, cast, like, namespace, to_host, wide
+from manyview.arrays.ops import Array, cast, in_float64, like, namespace, to_host
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.errors import InputError, InputTypeError, OrderWarning
 from manyview.views.parsing import check_per_row
@@ -159,10 +159,10 @@ def check_n_low(n_low: int, n_rows: int) -> None:
 def put_sequence_basis(engine: Engine, sequence: RowSequence) -> None:
     """Give every row its F, in one pass that reads no views."""
     nothing = np.empty(0)
-    small = sequence._replace(group=nothing, position=nothing, rows=nothing)
+    shared = sequence._replace(group=nothing, position=nothing, rows=nothing)
     engine.put("group", sequence.group)
     engine.put("position", sequence.position)
-    engine.run(sequence_basis_step, small, title="Basis", views=False)
+    engine.run(sequence_basis_step, shared, title="Basis", views=False)
     engine.drop("group")
     engine.drop("position")
 
@@ -174,20 +174,20 @@ def put_filtered(engine: Engine, sequence: RowSequence) -> None:
 
 
 @touches(reads=["group", "position", "B_bar"], writes=["F"])
-def sequence_basis_step(block: Block, state: State, small: RowSequence) -> Result:
+def sequence_basis_step(block: Block, state: State, shared: RowSequence) -> Result:
     """F of a block: every recording has its own columns, zero elsewhere."""
     group, position = state["group"], state["position"]
-    widths = np.minimum(2 * small.n_low - 1, small.lengths)
+    widths = np.minimum(2 * shared.n_low - 1, shared.lengths)
     ends = np.cumsum(widths)
-    make = fourier_basis if small.periodic else cosine_basis
-    places = wide(like(position, state["B_bar"]))
+    make = fourier_basis if shared.periodic else cosine_basis
+    places = in_float64(like(position, state["B_bar"]))
     if len(widths) == 1:
-        F = make(places, int(small.lengths[0]), int(small.n_low[0]))
+        F = make(places, int(shared.lengths[0]), int(shared.n_low[0]))
         return Result(state={"F": cast(F, state["B_bar"])})
     F = like(np.zeros((group.size, int(ends[-1]))), places)
     for g in np.unique(group):
         mine = like(np.flatnonzero(group == g), places)
-        part = make(places[mine], int(small.lengths[g]), int(small.n_low[g]))
+        part = make(places[mine], int(shared.lengths[g]), int(shared.n_low[g]))
         first = ends[g] - widths[g]
         F[mine, first : first + part.shape[1]] = part
     return Result(state={"F": cast(F, state["B_bar"])})

@@ -10,12 +10,12 @@ from manyview.arrays.linear import eigh
 from manyview.arrays.ops import (
     Array,
     cast,
+    in_float64,
     like,
     masked,
     namespace,
+    sum_in_float64,
     tall_product,
-    wide,
-    wide_sum,
     z_score,
 )
 from manyview.engine.contract import Engine, Result, State, touches
@@ -49,27 +49,27 @@ class DirectionStart(NamedTuple):
 
 
 @touches(reads=["Phi", "Psi"], writes=["B_bar", "Psi"])
-def direction_start_step(block: Block, state: State, small: DirectionStart) -> Result:
+def direction_start_step(block: Block, state: State, shared: DirectionStart) -> Result:
     """The first B_bar: the views' first embeddings' mean, or their signs."""
     phis, firsts = [], []
     stats: dict[str, Array] = {}
-    block = hide_empty_rows(block, small.features.scalings)
+    block = hide_empty_rows(block, shared.features.scalings)
     for v in range(block.present.shape[1]):
-        phi = block_features(block, state, small.features, v)
-        first = phi @ cast(small.weights[v], phi) - cast(small.offsets[v], phi)
+        phi = block_features(block, state, shared.features, v)
+        first = phi @ cast(shared.weights[v], phi) - cast(shared.offsets[v], phi)
         firsts.append(masked(first, block.there(v)))
         phis.append(phi)
-    if small.signs:
+    if shared.signs:
         xp = namespace(phis[0])
         B_bar = z_score(xp.sign(xp.concat(firsts, axis=1)), centre=False)
         for v, phi in enumerate(phis):
             B = masked(B_bar, block.there(v))
             stats[f"P{v}"] = tall_product(phi, B)
-            stats[f"sum{v}"] = wide_sum(B, axis=0)
+            stats[f"sum{v}"] = sum_in_float64(B, axis=0)
     else:
         total = sum(firsts[1:], start=firsts[0])
         B_bar = total / view_counts(block, total, (1.0,) * block.present.shape[1])
-    kept = keep_reduced(phis, state, small.features)
+    kept = keep_reduced(phis, state, shared.features)
     return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
 
 
@@ -104,7 +104,7 @@ def principal_start(
         rows = drawn.view(v)[-PRINCIPAL_ROWS:]
         phi = features(rows, kept.scalings[v], kept.kernels[v])
         floor = LEAST_SIDES if signs else 0.0
-        lead = principal_directions(wide(phi), width, seed, floor)
+        lead = principal_directions(in_float64(phi), width, seed, floor)
         weights.append(ridge.express(r, lead))
     offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
     return DirectionStart(kept, tuple(weights), offsets, signs)

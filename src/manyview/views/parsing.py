@@ -228,7 +228,7 @@ def check_present(present: Any, n_samples: int, n_views: int) -> Any:
     return None if mask.all() else mask
 
 
-class Watched(NamedTuple):
+class FileStamp(NamedTuple):
     """A file as it was when its rows were opened.
 
     Rows mapped beyond the end of a shortened file would end the process with a bus
@@ -243,13 +243,13 @@ class Watched(NamedTuple):
     written: int
 
 
-def watch(arrays: Iterable[Any]) -> tuple[Watched, ...]:
+def watch(arrays: Iterable[Any]) -> tuple[FileStamp, ...]:
     """The files that the arrays read from."""
     found = {path: _look(path) for a in arrays for path in _files_of(a)}
     return tuple(w for w in found.values() if w is not None)
 
 
-def require_unchanged(files: Iterable[Watched]) -> None:
+def require_unchanged(files: Iterable[FileStamp]) -> None:
     """Raise a `FileError` if one of the files was written to since."""
     for before in files:
         now = _look(before.path)
@@ -262,12 +262,12 @@ def require_unchanged(files: Iterable[Watched]) -> None:
         )
 
 
-def _look(path: Path) -> Watched | None:
+def _look(path: Path) -> FileStamp | None:
     try:
         facts = path.stat()
     except OSError:
         return None
-    return Watched(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+    return FileStamp(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
 def _files_of(array: Any) -> Iterator[Path]:
