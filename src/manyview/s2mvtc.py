@@ -259,10 +259,10 @@ class S2MVTC(PassClusterer):
         seeds: list[int],
     ) -> tuple[Features, Graph]:
         """Anchors of the features and of the graph, from the drawn rows."""
-        given = self.anchors
-        if not isinstance(given, str) and len(given) == self.n_views_:
-            given = [given[v] for v in engine.view_order]
-        anchors = choose_anchors(drawn, scalings, given, n_anchors, seeds[0])
+        order = engine.view_order
+        anchors = choose_anchors(
+            drawn, scalings, self.anchors, n_anchors, seeds[0], order
+        )
         features = plain_features(
             engine,
             drawn,

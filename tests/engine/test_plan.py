@@ -41,7 +41,7 @@ def test_memory_of_another_type_is_a_sentence(value):
 
 @pytest.fixture
 def budget():
-    made = Budget(10**9, 1000, 0)
+    made = Budget(10**9, 0)
     made.fixed = 4 * 10**8
     return made
 

@@ -16,7 +16,7 @@ SLICES = [slice(0, 4), slice(4, 8), slice(8, 10)]
 
 def budget_with(room):
     """A budget that has this many bytes left for the state."""
-    budget = Budget(10**9, 10, 0)
+    budget = Budget(10**9, 0)
     budget.fixed = 10**9 - room
     return budget
 

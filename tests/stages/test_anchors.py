@@ -162,7 +162,7 @@ def drawn():
 
 def test_random_anchors_are_the_first_drawn_rows_prepared(drawn):
     found, scalings = drawn
-    anchors = choose_anchors(found, scalings, "random", 9, 0)
+    anchors = choose_anchors(found, scalings, "random", 9, 0, (0, 1))
     for v, a in enumerate(anchors):
         moments = found.moments[v]
         rows = (found.view(v)[:9] - moments.mean) / moments.std
@@ -172,7 +172,7 @@ def test_random_anchors_are_the_first_drawn_rows_prepared(drawn):
 def test_given_anchors_are_in_input_units(drawn):
     found, scalings = drawn
     given = [found.view(0)[:4], found.view(1)[:6]]
-    first, second = choose_anchors(found, scalings, given, 99, 0)
+    first, second = choose_anchors(found, scalings, given, 99, 0, (0, 1))
     assert first.shape == (4, 3) and second.shape == (6, 2)
     moments = found.moments[1]
     np.testing.assert_allclose(second, (given[1] - moments.mean) / moments.std)
@@ -184,7 +184,18 @@ def test_given_anchors_are_in_input_units(drawn):
 def test_given_anchors_must_fit_the_views(drawn, given):
     found, scalings = drawn
     with pytest.raises(InputError, match=r"given anchors have \[3.*data \[3, 2\]"):
-        choose_anchors(found, scalings, given, 99, 0)
+        choose_anchors(found, scalings, given, 99, 0, (0, 1))
+
+
+def test_given_anchors_come_in_the_callers_order_of_the_views(drawn):
+    found, scalings = drawn
+    given = [found.view(0)[:4], found.view(1)[:6]]
+    straight = choose_anchors(found, scalings, given, 99, 0, (0, 1))
+    turned = choose_anchors(found, scalings, given[::-1], 99, 0, (1, 0))
+    for one, other in zip(straight, turned, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(InputError, match=r"have \[3, 2\].*data \[2, 3\]"):
+        choose_anchors(found, scalings, given, 99, 0, (1, 0))
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -93,7 +93,7 @@ class LocalEngine:
         budget = None
         if limit is not None:
             work = work_bytes(rows, views.n_features, self.dtype)
-            budget = Budget(limit, len(views), work)
+            budget = Budget(limit, work)
         self._budget = budget
         self._state = RowState(self._slices, budget)
 

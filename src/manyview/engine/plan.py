@@ -108,7 +108,7 @@ class Work:
 def make_plan(needs: Sequence[Need], work: Work, limit: int | None) -> Plan:
     """Place every field in turn, and add up time and memory."""
     threads = n_cores()
-    budget = None if limit is None else Budget(limit, work.n_samples, work.block_bytes)
+    budget = None if limit is None else Budget(limit, work.block_bytes)
     held = float(resident_bytes() + DRIVER + work.block_bytes)
     places, sizes = {}, {}
     seconds = work.flops / (product_rate() * threads)

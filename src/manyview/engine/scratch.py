@@ -181,13 +181,12 @@ class Budget:
     ----------
     limit : int
         Bytes the process may hold in all.
-    n_samples : int
     work : int
         Bytes that blocks in progress need.
     """
 
-    def __init__(self, limit: int, n_samples: int, work: int) -> None:
-        self.limit, self.n_samples = limit, n_samples
+    def __init__(self, limit: int, work: int) -> None:
+        self.limit = limit
         self.fixed = resident_bytes() + DRIVER + work
         self.used = 0
 

@@ -55,8 +55,7 @@ N_ANCHORS = 1000
 # Of the mean eigenvalue of the Gram, where nothing chooses: a hundredth shrinks the
 # directions below the usual one and leaves the leading ones.
 LAM_SHARE = 0.01
-# Rows that show how large the rounding of a float32 Gram is: half a sampled block.
-CENTRE_ROWS = 500
+CENTRE_ROWS = 500  # show how large the rounding of a float32 Gram is
 
 
 class Kernel(NamedTuple):
@@ -95,23 +94,26 @@ def choose_anchors(
     wanted: Any,
     n_anchors: int,
     seed: int,
+    view_order: Sequence[int],
 ) -> tuple[Array, ...]:
-    """Prepared anchors of every view: given, drawn ("random") or k-means centres."""
+    """Prepared anchors of every view: given (as the caller orders the views), drawn
+    ("random") or k-means centres."""
     if not isinstance(wanted, str):
-        return _given_anchors(wanted, scalings, drawn)
+        return _given_anchors(wanted, scalings, drawn, view_order)
     if wanted == "random":
-        pairs = enumerate(scalings)
-        return tuple(
-            dense(apply_scaling(drawn.view(v)[:n_anchors], s)) for v, s in pairs
-        )
+        rows = [drawn.view(v)[:n_anchors] for v in range(len(scalings))]
+        return tuple(map(dense, map(apply_scaling, rows, scalings)))
     return tuple(anchors_of_views(drawn, scalings, [(n_anchors, seed)])[0])
 
 
 def _given_anchors(
-    anchors: Any, scalings: tuple[Scaling, ...], drawn: Draw
+    anchors: Any,
+    scalings: tuple[Scaling, ...],
+    drawn: Draw,
+    view_order: Sequence[int],
 ) -> tuple[Matrix, ...]:
     """A user's anchors, one array per view in input units, checked and prepared."""
-    known = [m.mean.size for m in drawn.moments]
+    known = [drawn.moments[v].mean.size for v in np.argsort(view_order)]
     try:
         given = [Views.of(a) for a in anchors]
     except ManyviewError as error:
@@ -124,10 +126,9 @@ def _given_anchors(
             f"The given anchors have {widths} features per view, the data {known}. "
             "Give one anchor array per view, in the order of the views."
         )
-    blocks = [g.block(slice(0, len(g)), np.float64).views[0] for g in given]
-    return tuple(
-        dense(apply_scaling(a, s)) for a, s in zip(blocks, scalings, strict=True)
-    )
+    ordered = [given[v] for v in view_order]
+    rows = [g.block(slice(0, len(g)), np.float64).views[0] for g in ordered]
+    return tuple(map(dense, map(apply_scaling, rows, scalings)))
 
 
 def anchors_of_views(

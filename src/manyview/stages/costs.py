@@ -16,7 +16,7 @@ from manyview.engine.scratch import parse_memory, work_bytes
 from manyview.kmeans.passes import MOST_PASSES
 from manyview.stages.anchor_graph import VECTORS
 from manyview.stages.anchors import anchor_count, feature_passes
-from manyview.stages.sequence_settings import DEFAULTS
+from manyview.stages.sequence_settings import setting
 from manyview.views.views import Views
 
 # Clusters to plan for where their number is yet to be found.
@@ -52,11 +52,6 @@ def plan_of(model: Any, views: Views) -> Plan:
     return make_plan(cost.needs, work, None if limit is None else parse_memory(limit))
 
 
-def _given(model: Any, name: str) -> Any:
-    value = getattr(model, name, None)
-    return DEFAULTS[name] if value is None else value
-
-
 def _clusters(model: Any) -> int:
     known = isinstance(model.n_clusters, int)
     return model.n_clusters if known else UNKNOWN_CLUSTERS
@@ -65,7 +60,7 @@ def _clusters(model: Any) -> int:
 def graph_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -> Cost:
     """The anchor graph, its basis, and k-means on as many columns."""
     n_clusters = _clusters(model)
-    width, n_anchors = VECTORS * n_clusters, _given(model, "n_graph_anchors")
+    width, n_anchors = VECTORS * n_clusters, setting(model, "n_graph_anchors")
     looked_at = n if n <= sizes.sampled_rows else n + sizes.sampled_rows
     flops = 2.0 * looked_at * sum(n_features) * n_anchors / len(n_features)
     flops += 2.0 * n * width * n_clusters * MOST_PASSES
@@ -87,7 +82,7 @@ def rounds_cost(
     n_clusters = _clusters(model)
     m = anchor_count(model.n_anchors, n, n_clusters)
     n_views = len(n_features)
-    k = VECTORS * n_clusters if graph else _given(model, "n_components")
+    k = VECTORS * n_clusters if graph else setting(model, "n_components")
     once = 2.0 * m * sum(n_features)
     # Float64 products at twice the price, or float32 ones of a sample of the rows.
     rough = model.lam is None and n > sizes.sampled_rows
@@ -101,7 +96,7 @@ def rounds_cost(
     touched = float(n) * m * n_views * itemsize
     flops = gram + n * (once + 4.0 * m * k * n_views * (n_rounds + 1))
     if not graph:
-        n_low = _given(model, "n_low")
+        n_low = setting(model, "n_low")
         needs += [Need("F", (2.0 * n_low - 1) * itemsize), Need("labels", 8.0)]
         return Cost(needs, passes + 1 + MOST_PASSES, reads, flops, touched)
     more = graph_cost(n, n_features, itemsize, model)

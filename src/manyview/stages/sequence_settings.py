@@ -60,7 +60,7 @@ def published(data_set: str) -> dict[str, Any]:
 
 def setting(model: Any, name: str) -> Any:
     """A parameter, or what it is where nothing was given."""
-    value = getattr(model, name)
+    value = getattr(model, name, None)
     return DEFAULTS[name] if value is None else value
 
 

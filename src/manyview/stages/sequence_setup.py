@@ -54,10 +54,8 @@ def prepare_features(
 ) -> Prepared:
     """Anchors, kernel widths and the Grams of the features."""
     m = anchor_count(model.n_anchors, engine.n_samples, model.n_clusters_)
-    given = model.anchors
-    if not isinstance(given, str) and len(given) == len(scalings):
-        given = [given[v] for v in engine.view_order]
-    anchors = choose_anchors(drawn, scalings, given, m, seeds[0])
+    order = engine.view_order
+    anchors = choose_anchors(drawn, scalings, model.anchors, m, seeds[0], order)
     plain = plain_features(
         engine,
         drawn,
