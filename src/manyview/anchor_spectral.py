@@ -4,8 +4,6 @@ The toughest honest rival of S²MVTC's rounds, and useful by itself: the same
 scaling, graph, draws and k-means, nothing else.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 

@@ -7,8 +7,6 @@ A method declares its parameters, asks `_views_to_fit` for checked `Views` in
 `PassClusterer` adds what fits of passes share, `predicting` what they do with new rows.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import warnings

@@ -1,7 +1,5 @@
 """Why a partition is as it is: views, rows and features behind the clusters."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

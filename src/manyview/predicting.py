@@ -4,8 +4,6 @@ So `predict` and `transform` are replays, row by row; on the training rows they 
 back what the fit gave.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -25,8 +25,6 @@ and B_bar and two small matrices per view, P_v = PhiᵀB_v and C_v = FᵀB_v. So
 round is one pass over the rows (`round_step`), and neither B_v nor Y_v is kept.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 

@@ -9,8 +9,6 @@ the order is real (time, frames, scan lines), and leaks the answer where rows ar
 sorted by class, as the published figures have it.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 

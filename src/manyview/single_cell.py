@@ -1,7 +1,5 @@
 """Clustering where scverse keeps its cells: AnnData or MuData in, results in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

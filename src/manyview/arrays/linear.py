@@ -6,8 +6,6 @@ product. By Rayleigh–Ritz the vectors found diagonalise the matrix among thems
 exactly, converged or not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ arguments, so NumPy and torch share it. Sparse (scipy CSR) views meet only what
 says so here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

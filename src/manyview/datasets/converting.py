@@ -1,7 +1,5 @@
 """`convert`: write any data set into the on-disk layout, whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -12,8 +12,6 @@ in ``meta.json`` can point outside the folder. A folder is written under a
 temporary name and renamed when it is complete.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -3,8 +3,6 @@
 Every view is computed here from the same 8 × 8 images.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.datasets import load_digits
 

@@ -4,8 +4,6 @@ Readers of formats without a fixed scheme (MATLAB, npz, HDF5, Zarr) list what
 they found; the rules for the layouts seen in the field live here, once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """`load`: from a path, several paths or the name of a known data set to `Views`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack

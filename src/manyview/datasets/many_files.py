@@ -1,7 +1,5 @@
 """Several files, one data set: one view per file, rows matched by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ Rows are read where they are asked for; of Parquet that means whole row groups.
 Only files whose row names differ are read as a whole, to bring their rows together.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack

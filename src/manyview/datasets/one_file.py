@@ -4,8 +4,6 @@ The name of a file is believed only for text, which has no signature. Every
 failure is a sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a data set is, at a glance: shapes, classes, row order, what is found."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Known data sets: what to expect of each, and where its file is looked for."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

@@ -4,8 +4,6 @@ Every block of rows has a seed of its own, so the same call gives the same
 numbers whether they are made in memory or written to disk block by block.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -18,8 +18,6 @@ so that a shuffled table is the same computation). Row numbers in steps, `take` 
 notes are the engine's; `put` and `read` speak in the caller's order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

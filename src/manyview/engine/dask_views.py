@@ -1,7 +1,5 @@
 """Views whose rows lie in Dask arrays or DataFrames."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

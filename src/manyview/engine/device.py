@@ -5,8 +5,6 @@ every pass copies them block by block through two pinned buffers, the next block
 on its way while the current one is worked on. State and sums stay on the device.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

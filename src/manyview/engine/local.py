@@ -8,8 +8,6 @@ where an engine is opened (`open_engine`): the local one unless parameters ask f
 device or a cluster; what cannot be had is refused by name.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence

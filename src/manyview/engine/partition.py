@@ -5,8 +5,6 @@ block, made by passes and kept pass by pass, so that a superseded pass can be
 forgotten. All functions are pure: running them again gives the same again.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass

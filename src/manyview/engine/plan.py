@@ -4,8 +4,6 @@ The engine and the printed plan ask the same `Budget`, so that a plan is what
 happens. Without a limit everything is kept in memory.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

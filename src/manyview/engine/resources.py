@@ -3,8 +3,6 @@
 A container often allows less than the machine has; its limits count.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

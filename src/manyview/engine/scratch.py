@@ -6,8 +6,6 @@ process, however it ends. Mapped views are read instead of mapped: mapped pages
 would count as memory of this process.
 """
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import errno

@@ -5,8 +5,6 @@ next writer of the same target clears away what a killed one left behind. Neighb
 carry the names of their machine and process: those of other machines are left alone.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

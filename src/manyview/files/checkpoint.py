@@ -14,8 +14,6 @@ round; the rest of a block's state follows from the views and `setup`. The zips
 are containers of JSON and arrays, as model files are.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -6,8 +6,6 @@ key that says what it is: ``{"array": 3}``, ``{"tuple": […]}``,
 `manyview.files.schema`: no file can name another class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ so they never grow when read. The last 64 bytes are the SHA-256 of all before th
 file with a single changed byte is refused before anything else is looked at.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Settings and results in words and numbers that JSON holds; for people, one way."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Each step takes the decoded JSON of a model file from one version of the format
 to the next; it knows the names in files only, never a class of this release.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable

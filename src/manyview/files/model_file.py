@@ -5,8 +5,6 @@ The class is looked up in the list of methods, values in the tables of
 name that is private to the code, and those of earlier versions are translated.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

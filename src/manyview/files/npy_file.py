@@ -4,8 +4,6 @@ Headers are compared with the size of the file before anything is allocated or
 mapped, and pickled objects are never read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import mmap
 from collections.abc import Iterator

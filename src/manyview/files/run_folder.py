@@ -8,8 +8,6 @@ run.json        settings, data, versions, timings and scores
 report.html     the page that ``manyview report`` adds
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

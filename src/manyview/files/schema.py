@@ -6,8 +6,6 @@ they live in Python: who renames a class, a field or an attribute changes that h
 Nothing that is not in these tables is ever looked up for a file.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Anchors of views on a device, searched for side by side."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from manyview.arrays.ops import Array, in_float64, like, namespace

@@ -1,7 +1,5 @@
 """How clearly rows belong to their clusters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

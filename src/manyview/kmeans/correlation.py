@@ -4,8 +4,6 @@ Rows are z-scored, so the largest inner product is the largest correlation; one
 start, ten steps.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ For a device, where scikit-learn's k-means cannot go (`lloyd`), and for searches
 large that its bookkeeping does not pay (`host_lloyd`).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

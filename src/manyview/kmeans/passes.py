@@ -9,8 +9,6 @@ would pick another row wherever sums round differently; here only rows that fini
 level could change places. The short searches for anchors are here as well.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ from its version 1.9 on, as an experimental part. Ctrl-C while rounds run finish
 the round and keeps its labels.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable, Iterator

@@ -9,8 +9,6 @@ edge weights are H Hᵀ. Only the Gram HᵀH of at most a few thousand anchors i
 ever formed; F = H V Σ⁻¹ holds for new rows as well.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

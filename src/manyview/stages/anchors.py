@@ -6,8 +6,6 @@ made once and kept in the state, or made again in every pass where memory does n
 allow it: `block_features` hides which.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Counts for `plan`: two floating-point operations per multiply-add, as many
 passes of k-means as there may be.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ order, which know nothing of any feature, and count how often the label changes
 from row to row.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, NamedTuple
 from weakref import WeakSet

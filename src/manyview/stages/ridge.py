@@ -16,8 +16,6 @@ generalised cross-validation: with H the matrix that turns B into its fit, n row
 R² also says how much of B the view can explain at all.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ matrices per view, P_v = PhiᵀB_v and C_v = FᵀB_v, which the same pass sums f
 the round after. Neither B_v nor Y_v is kept. Symbols: see `s2mvtc`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ transformation are pure functions. Multiplying a view by a constant changes
 nothing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

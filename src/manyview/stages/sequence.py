@@ -11,8 +11,6 @@ The order-free counterpart, the low frequencies of an anchor graph, is in
 `anchor_graph`.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any, NamedTuple

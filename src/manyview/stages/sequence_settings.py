@@ -1,7 +1,5 @@
 """What the parameters of SequenceS2MVTC may be, and what the paper sets them to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from manyview.errors import InputError

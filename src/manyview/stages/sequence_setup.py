@@ -1,7 +1,5 @@
 """The set-up of S²MVTC along an order: features, ridges and the start of the rounds."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

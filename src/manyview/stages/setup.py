@@ -1,7 +1,5 @@
 """What the rounds start from, found once and kept with a checkpoint; all small."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The first B_bar without a graph: features along leading principal directions."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows that are followed round by round: their numbers and views, for both sides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

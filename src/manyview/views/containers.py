@@ -5,8 +5,6 @@ modality ``rna`` (its ``X``), a layer ``rna/layers/counts``, an embedding
 ``rna/obsm/X_pca``; of an AnnData without ``rna/``. Sparse matrices stay sparse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

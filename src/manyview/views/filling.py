@@ -1,7 +1,5 @@
 """Single missing entries of a view, filled with the mean of their feature."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

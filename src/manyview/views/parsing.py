@@ -4,8 +4,6 @@ Values of views are looked at later, block by block; here nothing is read that i
 not in memory already. Files under views are watched while they are in use.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass

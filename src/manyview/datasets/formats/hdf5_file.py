@@ -4,8 +4,6 @@ Links and storage that point to other files are refused, whatever they name:
 a data file has no business reading its neighbours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path

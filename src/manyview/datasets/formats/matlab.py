@@ -5,8 +5,6 @@ come here only inside the child process. In v7.3 axes are reversed, cells are ar
 of references, and sparse matrices are groups in compressed-column form.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from contextlib import ExitStack

@@ -5,8 +5,6 @@ A sparse view in an archive is four members ``NAME_data``, ``NAME_indices``,
 `scipy.sparse.save_npz`.
 """
 
-from __future__ import annotations
-
 import zipfile
 from contextlib import ExitStack
 from pathlib import Path

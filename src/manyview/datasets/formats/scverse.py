@@ -5,8 +5,6 @@ whole modalities for some rows; ``obsmap`` says which row of a modality belongs 
 which global row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ A first column of text is taken as row names, a column with a usual label name
 (or the one named) as labels; every other column must be numeric.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Zarr groups on disk: numeric arrays by their path, read lazily."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ JSON job per line, writes the data into the folder the job names and answers
 with one JSON line. It may crash; its parent lives on.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
