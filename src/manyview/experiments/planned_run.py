@@ -5,12 +5,20 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import manyview
 from manyview import __version__
 from manyview.experiments.data_set import DataSet
 
 Record = dict[str, Any]
+
+PACKAGE = Path(manyview.__file__).parent
+# No run passes through these: who changes them keeps the results there are.
+NOT_RUN = frozenset(
+    ["cli", "report", "__main__", "checks", "explain", "order_audit", "single_cell"]
+)
 
 
 @dataclass(frozen=True)
@@ -30,9 +38,10 @@ class Run:
 
     @cached_property
     def key(self) -> str:
-        """Equal for equal work on equal rows by the same version."""
+        """Equal for equal work on equal rows by the same code."""
         what = [self.method, self.setting, _checksum_of(self.data), self.order]
-        return _digest(_sorted([*what, self.seed, self.extras, __version__]))
+        code = [__version__, code_digest(PACKAGE)]
+        return _digest(_sorted([*what, self.seed, self.extras, *code]))
 
     def to_json(self) -> Record:
         """What the process is told."""
@@ -41,7 +50,20 @@ class Run:
     def describe(self) -> Record:
         """The fields of a record that say what was run."""
         data = {"data": self.data.name, "checksum": _checksum_of(self.data)}
-        return self.to_json() | data | {"version": __version__}
+        code = {"version": __version__, "code": code_digest(PACKAGE)}
+        return self.to_json() | data | code
+
+
+@cache
+def code_digest(package: Path) -> str:
+    """Digest of the modules that runs pass through, the same for any line ends."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py"), key=Path.as_posix):
+        module = path.relative_to(package).with_suffix("")
+        if module.parts[0] not in NOT_RUN:
+            own = hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n"))
+            digest.update(f"{module.as_posix()} {own.hexdigest()}\n".encode())
+    return digest.hexdigest()[:20]
 
 
 @cache
