@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import eigsh
 
 from manyview.arrays.linear import (
     eigh,
@@ -31,6 +32,28 @@ def test_leading_vectors_of_every_solver(xp, size, monkeypatch):
     np.testing.assert_allclose(found.T @ found, np.eye(12), atol=1e-8)
     np.testing.assert_allclose(gram @ found, found * values, atol=1e-5)
     assert (np.sum(found**3, axis=0) >= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["steps that end too soon", "a matrix of zeros"])
+def test_leading_vectors_where_lanczos_steps_do_not_converge(kind, monkeypatch):
+    if kind == "a matrix of zeros":
+        values, vectors = leading(np.zeros((700, 700)), 5)
+        assert values.size == 0 and vectors.shape == (700, 0)
+        return
+    half = np.random.default_rng(3).normal(size=(700, 700))
+    gram = half.T @ half
+    wanted, expected = leading(gram, 6)
+    tried = []
+
+    def impatient(*args, **settings):
+        tried.append(settings["k"])
+        return eigsh(*args, **settings, maxiter=1)
+
+    monkeypatch.setattr("manyview.arrays.linear.eigsh", impatient)
+    values, vectors = leading(gram, 6)
+    assert tried == [6]
+    np.testing.assert_allclose(values, wanted, rtol=1e-6)
+    np.testing.assert_allclose(vectors, expected, atol=1e-4)
 
 
 def test_directions_of_no_size_are_left_out(xp):

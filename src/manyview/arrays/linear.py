@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from array_api_compat import is_numpy_array, is_torch_array
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from manyview.arrays.ops import Array, in_float64, is_on_gpu, like, namespace, to_host
 
@@ -169,10 +169,16 @@ def leading_values(gram: Array, r: int) -> Matrix:
 
 
 def _lanczos(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:
-    """Lanczos steps in float32 (they read the matrix once each), then exact."""
+    """Lanczos steps in float32 (they read the matrix once each), then exact.
+
+    Where the steps do not converge, all of it is solved: slower, but it always ends.
+    """
     start = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)
     narrow = gram.astype(np.float32)
-    _, rough = eigsh(narrow, k=r, v0=start, ncv=3 * r + SPARE, tol=1e-6)
+    try:
+        _, rough = eigsh(narrow, k=r, v0=start, ncv=3 * r + SPARE, tol=1e-6)
+    except ArpackError:
+        return eigh(gram, r)
     del narrow
     Q = np.linalg.qr(rough.astype(np.float64))[0]
     values, turn = scipy.linalg.eigh(Q.T @ (gram @ Q))
