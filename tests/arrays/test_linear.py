@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from manyview.arrays.linear import (
@@ -11,7 +12,10 @@ from manyview.arrays.linear import (
     leading_values,
     mirrored,
     plus_diagonal,
+    solve_shifted,
     sparse_gram,
+    tridiagonal,
+    turned,
     weighted_rows,
 )
 from manyview.arrays.ops import to_host
@@ -54,6 +58,38 @@ def test_leading_vectors_where_lanczos_steps_do_not_converge(kind, monkeypatch):
     assert tried == [6]
     np.testing.assert_allclose(values, wanted, rtol=1e-6)
     np.testing.assert_allclose(vectors, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(900, 2000), (2000, 900), (40, 300), (300, 40)])
+def test_leading_vectors_of_a_sparse_factor_are_those_of_its_gram(shape):
+    rng = np.random.default_rng(5)
+    table = rng.random(shape) * (rng.random(shape) < 0.05)
+    table *= np.geomspace(1.0, 0.01, shape[1])
+    wanted, expected = leading(table.T @ table, 6)
+    values, vectors = leading(sp.csr_array(table), 6)
+    np.testing.assert_allclose(values, wanted, rtol=1e-6)
+    np.testing.assert_allclose(vectors, expected, atol=1e-3)
+
+
+def test_a_sparse_factor_of_low_rank_has_no_more_directions_than_that():
+    h = sp.csr_array(np.outer(np.arange(1.0, 4.0), np.ones(9)))
+    values, vectors = leading(h, 5)
+    np.testing.assert_allclose(values, [14.0 * 9.0])
+    np.testing.assert_allclose(vectors, np.full((9, 1), 1 / 3))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 40])
+def test_shifted_tridiagonal_systems_are_those_of_the_matrix(size):
+    rng = np.random.default_rng(size)
+    half = rng.normal(size=(size + 3, size))
+    matrix, right = half.T @ half, rng.normal(size=(size, 4))
+    found = tridiagonal(matrix)
+    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(matrix))
+    for shift in (0.5, 20.0):
+        inside = solve_shifted(found, shift, turned(found, right))
+        solved = turned(found, inside, back=True)
+        wanted = np.linalg.solve(matrix + shift * np.eye(size), right)
+        np.testing.assert_allclose(solved, wanted, atol=1e-10)
 
 
 def test_directions_of_no_size_are_left_out(xp):

@@ -62,7 +62,7 @@ def test_rows_that_are_anchors_have_features_of_one_to_rounding():
     ("n_anchors", "n_samples", "n_clusters", "expected"),
     [
         (1000, 10_000, 8, 1000),
-        (1000, 100, 8, 50),
+        (1000, 100, 8, 25),
         (1000, 20, 8, 20),
         (1000, 30, 8, 24),
         (5, 100, 8, 5),
@@ -341,7 +341,9 @@ def test_grams_about_a_centre_equal_the_exact_ones(missing):
         assert fitted.centres[v] is not None and fitted.centres[v].dtype == np.float32
         np.testing.assert_allclose(ridges[v].gram, exact[v].gram, atol=1e-5)
         np.testing.assert_allclose(fitted.means[v], plain.means[v], rtol=1e-6)
-        np.testing.assert_allclose(ridges[v].factor, exact[v].factor, atol=1e-3)
+        unit = np.eye(len(exact[v].gram))
+        found, wanted = solve(ridges[v], unit), solve(exact[v], unit)
+        np.testing.assert_allclose(found, wanted, atol=1e-3)
 
 
 def test_quick_grams_of_a_sample_keep_what_float32_would_lose():

@@ -9,7 +9,7 @@ from manyview.stages.ridge import (
     SHARES,
     Target,
     choose_weight,
-    validation_error,
+    with_weights,
 )
 
 
@@ -208,13 +208,13 @@ def test_no_direction_is_dropped_without_a_rank_tol():
     fitted = ridge.factor_gram(rotated(values), np.zeros(4), 1.0, 0.0)
     assert fitted.reduce is None
     inverse = np.linalg.inv(rotated(values) + np.eye(4))
-    np.testing.assert_allclose(fitted.factor, inverse, atol=1e-12)
+    np.testing.assert_allclose(inverse_of(fitted), inverse, atol=1e-12)
 
 
 def test_without_a_rank_tol_phi_is_kept_however_few_directions_there_are():
     fitted = ridge.factor_gram(np.diag([1.0, 0.0, 0.0, 0.0]), np.zeros(4), 1.0, 0.0)
     assert fitted.reduce is None
-    np.testing.assert_allclose(fitted.factor, np.diag([0.5, 1.0, 1.0, 1.0]))
+    np.testing.assert_allclose(inverse_of(fitted), np.diag([0.5, 1.0, 1.0, 1.0]))
 
 
 @pytest.mark.parametrize("rank_tol", [1.0, 2.0])
@@ -238,24 +238,29 @@ def test_what_is_rounding_next_to_the_largest_is_dropped_even_without_lam():
     np.testing.assert_array_equal(ridge._kept(np.zeros(3), 0.0, 1e-3), [False] * 3)
 
 
+def inverse_of(made):
+    """What a ridge that keeps Phi does to the products."""
+    return ridge.solve(made, np.eye(len(made.gram)))
+
+
 @pytest.mark.parametrize("lam", [0.0, 1e-16, 1e-3, 1.0, 100.0])
-def test_both_inverses_agree_where_both_are_safe(lam):
+def test_every_way_to_the_inverse_agrees_where_it_is_safe(lam):
     gram = rotated([3.0, 2.0, 1.0, 0.5])
     wanted = np.linalg.inv(gram + lam * np.eye(4))
-    np.testing.assert_allclose(
-        ridge._inverse_by_eigenvectors(gram, lam), wanted, atol=1e-12
-    )
-    by_cholesky = ridge._inverse_by_cholesky(gram, lam)
-    if lam > 1e-10:
-        np.testing.assert_allclose(by_cholesky, wanted, atol=1e-12)
-    else:
-        assert by_cholesky is None
+    made = ridge.factor_gram(gram, np.zeros(4), lam, 0.0)
+    assert isinstance(made.factor, ridge.Weighed) == (lam > 1e-10)
+    for found in (
+        inverse_of(made),
+        ridge._inverse_by_eigenvectors(gram, lam),
+        ridge._inverse(gram, lam),
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
-def test_no_cholesky_at_or_below_the_rounding_of_the_trace():
+def test_at_or_below_the_rounding_of_the_trace_nothing_is_positive_definite():
     gram = np.diag([0.25, 0.25, 0.25, 0.25])
-    assert ridge._inverse_by_cholesky(gram, ridge.FLOOR) is None
-    assert ridge._inverse_by_cholesky(gram, 2 * ridge.FLOOR) is not None
+    assert not ridge._is_safe(gram, ridge.FLOOR)
+    assert ridge._is_safe(gram, 2 * ridge.FLOOR)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
@@ -265,8 +270,8 @@ def test_rounding_is_relative_to_the_gram(scale):
     wanted = np.diag([0.0, 1 / gram[1, 1], 1 / scale])
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
     unit = scale * np.eye(4) / 4
-    assert ridge._inverse_by_cholesky(unit, 0.9 * scale * ridge.FLOOR) is None
-    assert ridge._inverse_by_cholesky(unit, 1.1 * scale * ridge.FLOOR) is not None
+    assert not ridge._is_safe(unit, 0.9 * scale * ridge.FLOOR)
+    assert ridge._is_safe(unit, 1.1 * scale * ridge.FLOOR)
 
 
 def test_directions_of_rounding_are_left_out_of_the_inverse():
@@ -358,6 +363,11 @@ def error_from_all_rows(Phi, B, lam):
     return ((away - H @ away) ** 2).sum() / (1.0 - np.trace(H) / len(B)) ** 2
 
 
+def error_of(made, lam, target):
+    ((_, error),) = with_weights(made, [lam], target)
+    return error
+
+
 def plain_ridge(Phi, lam):
     return ridge.factor_gram(Phi.T @ Phi, np.zeros(Phi.shape[1]), lam, 0.0)
 
@@ -365,8 +375,11 @@ def plain_ridge(Phi, lam):
 @pytest.mark.parametrize("lam", [1e-3, 0.5, 40.0])
 def test_error_from_small_matrices_equals_the_one_from_all_rows(lam):
     Phi, B = problem(noise=1.0)
-    found = validation_error(plain_ridge(Phi, lam), lam, target_of(Phi, B))
-    assert found == pytest.approx(error_from_all_rows(Phi, B, lam), rel=1e-9)
+    made, wanted = plain_ridge(Phi, 1.0), error_from_all_rows(Phi, B, lam)
+    inverted = made._replace(factor=inverse_of(made))  # as on a device
+    for one in (made, inverted):
+        found = error_of(one, lam, target_of(Phi, B))
+        assert found == pytest.approx(wanted, rel=1e-9)
 
 
 def test_error_of_leading_directions_is_that_of_the_features_they_span():
@@ -375,7 +388,7 @@ def test_error_of_leading_directions_is_that_of_the_features_they_span():
     made = ridge.factor_gram(Phi.T @ Phi, zero, lam, 0.5)
     assert made.reduce is not None
     Psi = ridge.reduced(Phi, zero, made.reduce)
-    found = validation_error(made, lam, target_of(Psi, B))
+    found = error_of(made, lam, target_of(Psi, B))
     U = np.linalg.svd(Phi, full_matrices=False)[0][:, : Psi.shape[1]]
     few = U @ (U.T @ Phi)
     assert found == pytest.approx(error_from_all_rows(few, B, lam), rel=1e-8)
@@ -389,7 +402,7 @@ def test_the_weight_of_least_error_is_chosen(noise):
     best = SHARES[int(np.argmin(errors))] * size
     made, explained = choose_weight(plain_ridge(Phi, 1.0), target_of(Phi, B))
     inverse = np.linalg.inv(Phi.T @ Phi + best * np.eye(12))
-    np.testing.assert_allclose(made.factor, inverse, rtol=1e-8)
+    np.testing.assert_allclose(inverse_of(made), inverse, rtol=1e-8)
     square = ((B - B.mean(axis=0)) ** 2).sum()
     assert explained == pytest.approx(max(1 - min(errors) / square, LEAST_EXPLAINED))
 
@@ -399,7 +412,7 @@ def test_more_noise_asks_for_a_larger_weight_and_explains_less():
     for noise in (0.0, 5.0):
         Phi, B = problem(noise)
         made, explained = choose_weight(plain_ridge(Phi, 1.0), target_of(Phi, B))
-        found.append((np.trace(made.factor), explained))
+        found.append((np.trace(inverse_of(made)), explained))
     assert found[0][0] > found[1][0] and found[0][1] > 0.99 > found[1][1]
 
 

@@ -6,13 +6,15 @@ product. By Rayleigh–Ritz the vectors found diagonalise the matrix among thems
 exactly, converged or not.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from array_api_compat import is_numpy_array, is_torch_array
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.linalg import eigvalsh_tridiagonal
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from manyview.arrays.ops import Array, in_float64, is_on_gpu, like, namespace, to_host
 
@@ -22,6 +24,8 @@ Matrix = np.ndarray[Any, Any]
 CHUNK_ROWS = 16384
 # Columns of ZᵀZ made at a time: the sparse product of all takes more room than it.
 PANEL_COLUMNS = 512
+# Room that LAPACK's blocked routines ask for, in columns.
+BLOCK_COLUMNS = 64
 # Up to this size all eigenvectors take no longer than the leading ones (timed).
 DENSE_SIZE = 600
 DENSE_SIZE_ON_DEVICE = 2048
@@ -53,6 +57,59 @@ def eigh(matrix: Array, n_largest: int | None = None) -> tuple[Array, Array]:
     some = {"subset_by_index": [first, size - 1]} if first else {"driver": "evd"}
     values, vectors = scipy.linalg.eigh(matrix, **some)
     return values, vectors
+
+
+class Tridiagonal(NamedTuple):
+    """A symmetric matrix G = Q T Qᵀ with T tridiagonal: all G + x I at the cost of one.
+
+    Attributes
+    ----------
+    reflectors : array (m − 1, m − 1)
+        The Householder vectors of Q below the diagonal, as LAPACK leaves them.
+    scales : array (m − 1,)
+        Their factors.
+    diagonal, beside : arrays (m,), (m − 1,)
+        T.
+    values : array (m,)
+        The eigenvalues of G, ascending.
+    """
+
+    reflectors: Matrix
+    scales: Matrix
+    diagonal: Matrix
+    beside: Matrix
+    values: Matrix
+
+
+def tridiagonal(matrix: Matrix) -> Tridiagonal:
+    """Q and T of a symmetric float64 matrix on the host."""
+    size = len(matrix)
+    if size == 1:
+        none, only = np.empty(0), matrix.diagonal()
+        return Tridiagonal(none[:, None], none, only, none, only)
+    held, diagonal, beside, scales, _ = scipy.linalg.lapack.dsytrd(
+        matrix, lower=1, lwork=BLOCK_COLUMNS * size
+    )
+    values = eigvalsh_tridiagonal(diagonal, beside)
+    reflectors = np.asfortranarray(held[1:, :-1])
+    return Tridiagonal(reflectors, scales, diagonal, beside, values)
+
+
+def solve_shifted(found: Tridiagonal, shift: float, right: Matrix) -> Matrix:
+    """(T + shift I)⁻¹ times a thin matrix; T + shift I must be positive definite."""
+    bands = np.stack([found.diagonal + shift, np.append(found.beside, 0.0)])
+    return np.asarray(scipy.linalg.solveh_banded(bands, right, lower=True))
+
+
+def turned(found: Tridiagonal, rows: Matrix, *, back: bool = False) -> Matrix:
+    """Qᵀ times a thin matrix, or (`back`) Q: the first row stays as it is."""
+    if len(rows) == 1:
+        return rows
+    room = BLOCK_COLUMNS * max(rows.shape[1], 1)
+    rest, _, _ = scipy.linalg.lapack.dormqr(
+        "L", "N" if back else "T", found.reflectors, found.scales, rows[1:], room
+    )
+    return np.concatenate([rows[:1], rest])
 
 
 def inverse_by_cholesky(matrix: Array) -> Array | None:
@@ -139,16 +196,18 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
 def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
     """Leading eigenvalues (descending, on the host) and their vectors.
 
-    Directions of no size are left out. Signs come from the data: the cubes of
-    a vector's entries sum to a positive number.
+    Of a Gram, or of HᵀH for a sparse H in its place. Directions of no size are left
+    out. Signs come from the data: the cubes of a vector's entries sum to a positive
+    number.
     """
-    size = len(gram)
-    r = min(r, size)
-    dense = DENSE_SIZE if is_numpy_array(gram) else DENSE_SIZE_ON_DEVICE
-    if size <= dense or 5 * (r + SPARE) > size:
-        values, vectors = eigh(gram, r)
+    if sp.issparse(gram):
+        values, vectors = _of_factor(gram, r)
+    elif _is_small(gram.shape[0], r, on_host=is_numpy_array(gram)):
+        values, vectors = eigh(gram, min(r, len(gram)))
     elif is_numpy_array(gram):
-        values, vectors = _lanczos(gram, r)
+        start = np.sqrt(np.maximum(np.diag(gram), 0.0))
+        narrow = gram.astype(np.float32)
+        values, vectors = _lanczos(lambda x: narrow @ x, lambda Q: gram @ Q, start, r)
     else:
         values, vectors = _filtered(gram, r)
     xp = namespace(vectors)
@@ -163,25 +222,59 @@ def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
 
 def leading_values(gram: Array, r: int) -> Matrix:
     """Leading eigenvalues alone, descending, on the host."""
-    if is_numpy_array(gram) or len(gram) > DENSE_SIZE_ON_DEVICE:
+    if not is_torch_array(gram) or len(gram) > DENSE_SIZE_ON_DEVICE:
         return leading(gram, r)[0]
     return to_host(namespace(gram).linalg.eigvalsh(gram))[::-1][:r].copy()
 
 
-def _lanczos(gram: Matrix, r: int) -> tuple[Matrix, Matrix]:
+def _is_small(size: int, r: int, *, on_host: bool) -> bool:
+    """Do all eigenvectors take no longer than the leading ones?"""
+    dense = DENSE_SIZE if on_host else DENSE_SIZE_ON_DEVICE
+    return size <= dense or 5 * (min(r, size) + SPARE) > size
+
+
+def _of_factor(h: Any, r: int) -> tuple[Matrix, Matrix]:
+    """The same of HᵀH, which is never formed: by the smaller of H's two sides."""
+    by_rows = h.shape[0] < h.shape[1]
+    tall = (h.T if by_rows else h).tocsr()
+    flat = tall.T.tocsr()
+    size = tall.shape[1]
+    if _is_small(size, r, on_host=True):
+        values, vectors = eigh((flat @ tall).toarray(), min(r, size))
+    else:
+        start = np.sqrt(np.asarray(tall.multiply(tall).sum(axis=0)).ravel())
+        narrow, back = tall.astype(np.float32), flat.astype(np.float32)
+        values, vectors = _lanczos(
+            lambda x: back @ (narrow @ x), lambda Q: flat @ (tall @ Q), start, r
+        )
+    if by_rows:
+        lengths = np.sqrt(
+            np.maximum(values, NO_SIZE * max(float(values.max()), 1e-300))
+        )
+        vectors = (tall @ vectors) / lengths
+    return values, vectors
+
+
+def _lanczos(
+    rough: Callable[[Matrix], Matrix],
+    exact: Callable[[Matrix], Matrix],
+    start: Matrix,
+    r: int,
+) -> tuple[Matrix, Matrix]:
     """Lanczos steps in float32 (they read the matrix once each), then exact.
 
-    Where the steps do not converge, all of it is solved: slower, but it always ends.
+    The matrix is known by its products. Where the steps do not converge, all of it
+    is solved: slower, but it always ends.
     """
-    start = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)
-    narrow = gram.astype(np.float32)
+    size = len(start)
+    operator = LinearOperator((size, size), rough, dtype=np.float32)
+    first = start.astype(np.float32)
     try:
-        _, rough = eigsh(narrow, k=r, v0=start, ncv=3 * r + SPARE, tol=1e-6)
+        _, found = eigsh(operator, k=r, v0=first, ncv=3 * r + SPARE, tol=1e-6)
     except ArpackError:
-        return eigh(gram, r)
-    del narrow
-    Q = np.linalg.qr(rough.astype(np.float64))[0]
-    values, turn = scipy.linalg.eigh(Q.T @ (gram @ Q))
+        return eigh(exact(np.eye(size)), r)
+    Q = np.linalg.qr(found.astype(np.float64))[0]
+    values, turn = scipy.linalg.eigh(Q.T @ exact(Q))
     return values, Q @ turn
 
 

@@ -129,7 +129,7 @@ def expanded_distances(x: Array, points: Array) -> Array:
     """
     if sp.issparse(x):
         a = points.astype(x.dtype, copy=False)
-        d = x @ (-2.0 * a.T)
+        d = x @ np.multiply(a.T, -2.0, order="C")
         d += row_norms(x)[:, None]
         d += row_norms(a)[None, :]
         return d

@@ -70,6 +70,10 @@ RECORDS = {
     ),
     # What a checkpoint keeps besides.
     "ridge": _record("stages.ridge.Ridge", "reduce factor mean gram"),
+    "weighed gram": _record("stages.ridge.Weighed", "gram lam"),
+    "tridiagonal": _record(
+        "arrays.linear.Tridiagonal", "reflectors scales diagonal beside values"
+    ),
     "setup": _record(
         "stages.setup.Setup", "anchors ridges spectrum start first partition explained"
     ),

@@ -4,23 +4,23 @@
 content, one of them from Ward's clusters. Starts are rows far from each other,
 picked by greedy k-means++ as a race: row i takes an exponential time divided by its
 squared distance to the rows picked before, so that it wins with a probability
-proportional to that distance. A running sum that a random number passes, as usual,
-would pick another row wherever sums round differently; here only rows that finish
-level could change places. The short searches for anchors are here as well.
+proportional to that distance, whatever the rounding of sums over other rows. The
+short searches for anchors are here as well.
 """
 
 import math
 import warnings
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
+from sklearn import config_context
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from manyview.arrays.ops import (
     Array,
@@ -52,41 +52,34 @@ from manyview.views.views import Block
 Matrix = np.ndarray[Any, Any]
 FIELD = "B_bar"
 LABELS = "labels"
+Found = tuple[Matrix, Matrix]  # centres and labels of a search
 # Rows of the search for starts: bounds its time where rows are many.
 KMEANS_SAMPLE = 8192
 # The sample has settled the starts; full passes only polish them.
 MOST_PASSES = 20
-# Inertias closer than this are level: rounding must not choose.
-LEVEL_INERTIA = 1e-5
-# scikit-learn's own bound; searches on a sample end long before.
-MOST_STEPS = 300
-# Ward's tree takes the square of its rows: twenty per cluster find nearly what all
-# rows find (DESIGN.md).
+LEVEL_INERTIA = 1e-5  # inertias closer than this are level: rounding must not choose
+MOST_STEPS = 300  # scikit-learn's own bound; searches on a sample end long before
+# Twenty rows per cluster find nearly what Ward's tree of all rows finds (DESIGN.md).
 WARD_ROWS_PER_CLUSTER = 20
 MOST_WARD_ROWS = 4096
 # A squared distance below this share of the lengths is rounding.
 NO_DISTANCE = 1e-12
 # Starts whose sums of squares differ by less are level.
 LEVEL_SUM = 1e-5
-# Random numbers drawn at a time: 16 MB of float32.
-DRAWN_AT_ONCE = 2**22
-# Searches up to this many entries run on one thread: waking the others for every
-# step takes longer than the step, the more so the more cores there are.
+DRAWN_AT_ONCE = 2**22  # random numbers: 16 MB of float32
+# Searches up to this many entries run on one thread: to wake others takes longer.
 FEW_ENTRIES = 10**6
 # Anchors need to cover the data, not to converge: so many rows each and steps.
 ROWS_PER_ANCHOR = 20
 KMEANS_STEPS = 10
-# Beyond this many products a step, fewer rows and steps.
-LARGE_SEARCH = 5e8
+LARGE_SEARCH = 5e8  # beyond so many products a step, fewer rows and steps
 LARGE_ROWS_PER_ANCHOR = 10
 LARGE_STEPS = 4
-# For many centres random rows are as good as k-means++, and far cheaper.
-MOST_SPREAD = 200
+MOST_SPREAD = 200  # for more centres random rows are as good, and far cheaper
 
 
 class Centres(NamedTuple):
-    """Centres (n_clusters, k) and an offset each; a row takes the smallest
-    offset − 2 b·centre."""
+    """Centres (n_clusters, k), an offset each; the least offset − 2 b·centre wins."""
 
     points: Matrix
     offsets: Matrix
@@ -175,10 +168,10 @@ def kmeans(
     if found is None:
         some = _sample(engine, rows)
         if first is None:
-            search = _search(some, n_clusters, n_init, seed)
+            points, _ = _search(some, n_clusters, n_init, seed)
         else:
-            search = _refine(some, centroids(some, first, n_clusters)[None, :, :])
-        found = euclidean(search.centres), np.inf, 0
+            points, _ = _refine(some, centroids(some, first, n_clusters)[None, :, :])
+        found = euclidean(points), np.inf, 0
     centres, last, done = found
     for step in range(done, max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
@@ -196,7 +189,7 @@ def partition(
     engine: Engine, n_clusters: int, rows: Matrix, *, n_init: int, seed: int
 ) -> Matrix:
     """Labels of the given (drawn) rows: the best of `n_init` runs on them."""
-    return _search(_sample(engine, rows), n_clusters, n_init, seed).labels
+    return _search(_sample(engine, rows), n_clusters, n_init, seed)[1]
 
 
 def centroids(rows: Array, labels: Matrix, n_clusters: int) -> Array:
@@ -212,14 +205,7 @@ def _sample(engine: Engine, rows: Matrix) -> Array:
     return in_float64(found if is_torch_array(found) else to_host(found))
 
 
-class Search(NamedTuple):
-    """The best of a few searches on a sample, on the host."""
-
-    centres: Matrix
-    labels: Matrix
-
-
-def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> Search:
+def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> Found:
     """The best of `n_init` runs from rows far from each other, and one from Ward's."""
     rng = np.random.default_rng(seed)
     picks = spread_rows(sample, n_clusters, rng, n_init)
@@ -233,19 +219,18 @@ def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> Search:
     return _refine(sample, starts)
 
 
-def _refine(sample: Array, starts: Array) -> Search:
-    """k-means on the sample from every start (n_starts, n_clusters, k); the best."""
+def _refine(sample: Array, starts: Array) -> Found:
+    """Centres and labels of the best run from the starts (n_starts, n_clusters, k)."""
     if is_torch_array(sample):
         found = lloyd(sample, starts, MOST_STEPS)
         best = _best([float(x) for x in to_host(found.inertia)])
-        labels = to_host(found.labels[best])
-        return Search(to_host(found.centres[best]), labels)
+        return to_host(found.centres[best]), to_host(found.labels[best])
     runs = [
         quiet_fit(KMeans(len(start), init=start, n_init=1, tol=0.0), sample)
         for start in starts
     ]
     run = runs[_best([run.inertia_ for run in runs])]
-    return Search(run.cluster_centers_, np.asarray(run.labels_))
+    return run.cluster_centers_, np.asarray(run.labels_)
 
 
 def _best(inertias: list[float]) -> int:
@@ -263,8 +248,20 @@ def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:
     return np.where(full[:, None], sums / np.where(full, counts, 1.0)[:, None], old)
 
 
+class Points(NamedTuple):
+    """Rows, their squared lengths and, where they are known, their inner products."""
+
+    rows: Array
+    lengths: Array
+    products: Array | None
+
+
 def spread_rows(
-    rows: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 1
+    rows: Array,
+    n_clusters: int,
+    rng: np.random.Generator,
+    n_starts: int = 1,
+    products: Matrix | None = None,
 ) -> Matrix:
     """Numbers (n_starts, n_clusters) of rows far from each other (greedy k-means++).
 
@@ -274,8 +271,9 @@ def spread_rows(
     rows = in_float64(rows)
     n_rows = rows.shape[-2]
     n_tries = min(2 + int(math.log(n_clusters)), n_rows)
+    lengths = row_norms(rows) if products is None else np.diagonal(products)
     # A distance that is rounding comes out below 0, and counts as none.
-    lengths = (1.0 - NO_DISTANCE) * row_norms(rows)
+    points = Points(rows, (1.0 - NO_DISTANCE) * lengths, products)
     own_rows = len(rows.shape) == 3
     n_searches = rows.shape[0] if own_rows else n_starts
     xp = namespace(lengths)
@@ -283,8 +281,8 @@ def spread_rows(
     times = _races(lengths, n_clusters, rng, n_starts)
     first = xp.argmin(next(times), axis=1)
     picks = [first[like(np.zeros(n_searches, dtype=int), first)] if own_rows else first]
-    nearest = _distances(rows, lengths, picks[0][:, None], each)[:, 0, :]
-    pick: Any = partial(_pick, rows, lengths, each, n_tries)
+    nearest = _distances(points, picks[0][:, None], each)[:, 0, :]
+    pick: Any = partial(_pick, points, each, n_tries)
     if is_on_gpu(lengths):
         pick = recorded(pick, lengths.device)
     while len(picks) < n_clusters:
@@ -294,13 +292,13 @@ def spread_rows(
 
 
 def _pick(
-    rows: Array, lengths: Array, each: Array, n_tries: int, nearest: Array, race: Array
+    points: Points, each: Array, n_tries: int, nearest: Array, race: Array
 ) -> tuple[Array, Array]:
     """The best of a few rows, by every search: distances after it, and its number."""
-    xp = namespace(lengths)
+    xp = namespace(nearest)
     with np.errstate(divide="ignore"):
         tries = smallest(race / nearest, n_tries)[1]
-    closer = _distances(rows, lengths, tries, each)
+    closer = _distances(points, tries, each)
     closer = xp.minimum(closer, nearest[:, None, :])
     # Two rows that are each other's nearest lower the sum alike: of those
     # that come level, the winner of the race.
@@ -324,15 +322,16 @@ def _races(
             yield drawn[number, :, :]
 
 
-def _distances(rows: Array, lengths: Array, picks: Array, each: Array) -> Array:
+def _distances(points: Points, picks: Array, each: Array) -> Array:
     """Squared distances (s, p, n) of the picks of every search to all rows."""
+    rows, lengths, products = points
     if len(rows.shape) == 3:
         chosen, own = rows[each[:, None], picks], lengths[each[:, None], picks]
         d = chosen @ namespace(rows).matrix_transpose(rows)
         others = lengths[:, None, :]
     else:
         flat = picks.reshape(-1)
-        d = rows[flat] @ rows.T
+        d = rows[flat] @ rows.T if products is None else products[flat]
         d = d.toarray() if sp.issparse(d) else d
         d = d.reshape((*picks.shape, rows.shape[0]))
         own, others = lengths[picks], lengths
@@ -342,12 +341,19 @@ def _distances(rows: Array, lengths: Array, picks: Array, each: Array) -> Array:
     return at_least_zero(d)
 
 
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """The thread pools of this process: to look for them takes longer than a search."""
+    return ThreadpoolController()
+
+
 def quiet_fit(search: KMeans, rows: Any) -> KMeans:
     """Fit the search; fewer distinct rows than clusters is valid data here."""
     few = rows.shape[0] * rows.shape[1] <= FEW_ENTRIES
     with (
         warnings.catch_warnings(),
-        threadpool_limits(1 if few else None, user_api="openmp"),
+        config_context(assume_finite=True, skip_parameter_validation=True),
+        _thread_pools().limit(limits=1 if few else None, user_api="openmp"),
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return search.fit(rows)

@@ -12,9 +12,12 @@ ever formed; F = H V Σ⁻¹ holds for new rows as well.
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from array_api_compat import is_torch_array
 
 from manyview.arrays.linear import (
     NO_SIZE,
+    csr,
     eigh,
     leading,
     leading_values,
@@ -59,6 +62,8 @@ VECTORS = 2
 SAMPLE_PER_ANCHOR = 10
 # A view whose graph has no gap at all still counts a little.
 LEAST_GAP = 1e-3
+# An entry of a sparse product takes as long as so many of a dense one (timed).
+SPARSE_COST = 8
 TIES = ("columns", "weights")
 
 
@@ -277,32 +282,52 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     owner = np.repeat([p.view for p in graph.pieces], graph.sizes)
     share = np.repeat(piece_shares(graph), graph.sizes)
     gram, root = scaled_gram(columns, weights, share)
-    gaps = []
-    for v in range(len(graph.scalings)):
-        own = like(np.flatnonzero(owner == v), gram)
-        gaps.append(cluster_gap(gram[own[:, None], own[None, :]], n_clusters))
+    gaps = [
+        cluster_gap(_of_columns(gram, owner == v), n_clusters)
+        for v in range(len(graph.scalings))
+    ]
     of_views = np.maximum(gaps, LEAST_GAP)
     of_views = of_views / of_views.sum()
-    column = like(np.sqrt(of_views[owner]), gram)
-    gram *= column[:, None]
-    gram *= column[None, :]
-    values, vectors = leading(gram, VECTORS * n_clusters)
+    column = np.sqrt(of_views[owner])
+    values, vectors = leading(_weighed(gram, column), VECTORS * n_clusters)
     values = np.sqrt(values)
-    table = (root * column)[:, None] * vectors / like(values, vectors)
+    table = (root * like(column, root))[:, None] * vectors / like(values, vectors)
     return Spectrum(graph, table, values, of_views)
 
 
 def scaled_gram(columns: Array, weights: Array, share: Matrix) -> tuple[Array, Array]:
-    """HᵀH from the rows of Z, and the square roots of share/Λ that make H of Z."""
+    """HᵀH from the rows of Z, and the square roots of share/Λ that make H of Z.
+
+    On the host sparse H itself in place of HᵀH, where its entries are the fewer.
+    """
     xp = namespace(weights)
     size = len(share)
     each = xp.reshape(in_float64(weights), (-1, 1))
     degree = index_sum(each, xp.reshape(columns, (-1,)), size)[:, 0]
     root = like(np.sqrt(inverse(to_host(degree)) * share), degree)
-    gram = sparse_gram(columns, weights, size)
-    gram *= root[:, None]
-    gram *= root[None, :]
-    return gram, root
+    if not is_torch_array(weights) and SPARSE_COST * weights.size <= size**2:
+        return csr(columns, in_float64(weights) * root[columns], size), root
+    return _weighed(sparse_gram(columns, weights, size), root), root
+
+
+def _of_columns(gram: Array, own: Matrix) -> Array:
+    """The Gram (or H) of some of the columns alone."""
+    places = np.flatnonzero(own)
+    if sp.issparse(gram):
+        return gram[:, places]
+    places = like(places, gram)
+    return gram[places[:, None], places[None, :]]
+
+
+def _weighed(gram: Array, column: Array) -> Array:
+    """The Gram (or H) with every column of H times its number."""
+    if sp.issparse(gram):
+        weights = gram.data * column[gram.indices]
+        return sp.csr_array((weights, gram.indices, gram.indptr), gram.shape)
+    column = like(column, gram)
+    gram *= column[:, None]
+    gram *= column[None, :]
+    return gram
 
 
 def cluster_gap(gram: Array, n_clusters: int) -> float:

@@ -41,6 +41,7 @@ from manyview.engine.contract import (
 from manyview.errors import InputError, InputTypeError, ManyviewError
 from manyview.kmeans.batched import batched_anchors
 from manyview.kmeans.passes import kmeans_anchors
+from manyview.kmeans.row_products import anchors_by_products
 from manyview.stages import ridge
 from manyview.stages.sampling import SAMPLED, Draw
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
@@ -48,11 +49,11 @@ from manyview.views.views import Block, Views
 
 Matrix = np.ndarray[Any, Any]
 
-# The paper's number, for every data set.
-N_ANCHORS = 1000
-# Of the mean eigenvalue of the Gram, where nothing chooses: a hundredth shrinks the
-# directions below the usual one and leaves the leading ones.
+N_ANCHORS = 1000  # the paper's number, for every data set
+# Of the Gram's mean eigenvalue, where nothing chooses: leaves the leading directions.
 LAM_SHARE = 0.01
+ROWS_PER_FEATURE = 4  # two fit no better (DESIGN.md) and take eight times as long
+MOST_FEW_ROWS = 4096  # their inner products take 128 MB
 CENTRE_ROWS = 500  # show how large the rounding of a float32 Gram is
 
 
@@ -82,7 +83,7 @@ class Features(NamedTuple):
 
 def anchor_count(n_anchors: int | None, n_samples: int, n_clusters: int) -> int:
     """`n_anchors` at most, fewer on small data."""
-    room = max(n_samples // 2, min(n_samples, 3 * n_clusters))
+    room = max(n_samples // ROWS_PER_FEATURE, min(n_samples, 3 * n_clusters))
     return max(1, min(n_anchors or N_ANCHORS, room))
 
 
@@ -94,8 +95,7 @@ def choose_anchors(
     seed: int,
     view_order: Sequence[int],
 ) -> tuple[Array, ...]:
-    """Prepared anchors of every view: given (as the caller orders the views), drawn
-    ("random") or k-means centres."""
+    """Prepared anchors of every view: given (in the caller's order), drawn or found."""
     if not isinstance(wanted, str):
         return _given_anchors(wanted, scalings, drawn, view_order)
     if wanted == "random":
@@ -150,9 +150,11 @@ def anchors_of_views(
         views = [prepared(v) for v in range(len(scalings))]
         return [batched_anchors(views, size, seed) for size, seed in searches]
     by_view = []
-    for v in range(len(scalings)):
-        rows = prepared(v)
-        by_view.append([kmeans_anchors(rows, size, seed) for size, seed in searches])
+    for rows in map(prepared, range(len(scalings))):
+        if rows.shape[0] <= min(rows.shape[1], MOST_FEW_ROWS):
+            by_view.append(anchors_by_products(rows, searches))
+        else:
+            by_view.append([kmeans_anchors(rows, *search) for search in searches])
     return [list(found) for found in zip(*by_view, strict=True)]
 
 

@@ -17,7 +17,8 @@ R² also says how much of B the view can explain at all.
 """
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from array_api_compat import is_numpy_array, is_torch_array
@@ -48,6 +49,13 @@ class Gram(NamedTuple):
     mean: Array
 
 
+class Weighed(NamedTuple):
+    """A Gram on the host with a ridge weight: another weight costs nothing."""
+
+    gram: linear.Tridiagonal
+    lam: float
+
+
 class Ridge(NamedTuple):
     """The factored Gram of one view's centred features.
 
@@ -55,8 +63,9 @@ class Ridge(NamedTuple):
     ----------
     reduce : array (m, rank) or None
         Turns Phi into Psi; None when Phi itself is kept.
-    factor : array (m, m) or (rank,)
-        The inverse of the Gram plus lam, or the shrinkages s/(s+lam).
+    factor : Weighed, array (m, m) or (rank,)
+        The Gram with lam, the inverse of the two (on a device, or where only some
+        directions remain), or the shrinkages s/(s+lam).
     mean : array (m,) or (rank,)
         Mean of the kept features (0 for Psi, which is centred as it is made).
     gram : array (m, m)
@@ -64,7 +73,7 @@ class Ridge(NamedTuple):
     """
 
     reduce: Array | None
-    factor: Array
+    factor: Weighed | Array
     mean: Array
     gram: Array
 
@@ -142,10 +151,14 @@ def factor_gram(
     `reduces` Phi is kept as well, with the factor of the directions that remain.
     On a device all remain: to find the directions takes longer than they save.
     """
-    if rank_tol > 0 and is_numpy_array(gram):
-        if 2 * _kept(np.linalg.eigvalsh(gram), lam, rank_tol).sum() <= len(gram):
-            return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
-    return reweighed(Ridge(None, gram, mean, gram), lam)
+    if not is_numpy_array(gram):
+        return Ridge(None, _inverse(gram, lam), mean, gram)
+    found = linear.tridiagonal(gram)
+    if rank_tol > 0 and 2 * _kept(found.values, lam, rank_tol).sum() <= len(gram):
+        return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
+    if _is_safe(gram, lam):
+        return Ridge(None, Weighed(found, lam), mean, gram)
+    return Ridge(None, _inverse_by_eigenvectors(gram, lam), mean, gram)
 
 
 def _kept(values: Array, lam: float, rank_tol: float) -> Array:
@@ -166,11 +179,17 @@ def _reduced_ridge(
     return Ridge(reduce, s / (s + lam), np.zeros_like(s), gram)
 
 
-def _inverse_by_cholesky(gram: Array, lam: float) -> Array | None:
-    """(gram + lam I)⁻¹, or None where that is not safely positive definite."""
-    if lam <= FLOOR * float(gram.diagonal().sum()):
-        return None
-    return linear.inverse_by_cholesky(linear.plus_diagonal(gram, lam))
+def _is_safe(gram: Array, lam: float) -> bool:
+    """Is the Gram plus lam positive definite in spite of rounding?"""
+    return lam > FLOOR * float(gram.diagonal().sum())
+
+
+def _inverse(gram: Array, lam: float) -> Array:
+    """(gram + lam I)⁻¹ on the directions that are more than rounding."""
+    found = None
+    if _is_safe(gram, lam):
+        found = linear.inverse_by_cholesky(linear.plus_diagonal(gram, lam))
+    return _inverse_by_eigenvectors(gram, lam) if found is None else found
 
 
 def _inverse_by_eigenvectors(gram: Array, lam: float) -> Array:
@@ -185,11 +204,10 @@ def _inverse_by_eigenvectors(gram: Array, lam: float) -> Array:
 
 def reweighed(ridge: Ridge, lam: float) -> Ridge:
     """The same kept features with another ridge weight."""
+    if isinstance(ridge.factor, Weighed) and _is_safe(ridge.gram, lam):
+        return ridge._replace(factor=ridge.factor._replace(lam=lam))
     if ridge.reduce is None:
-        factor = _inverse_by_cholesky(ridge.gram, lam)
-        if factor is None:
-            factor = _inverse_by_eigenvectors(ridge.gram, lam)
-        return ridge._replace(factor=factor)
+        return ridge._replace(factor=_inverse(ridge.gram, lam))
     # The columns of `reduce` are eigenvectors divided by the root of their value.
     s = 1.0 / (ridge.reduce**2).sum(axis=0)
     return ridge._replace(factor=s / (s + lam))
@@ -202,6 +220,10 @@ def reduced(phi: Array, mean: Array, reduce: Array) -> Array:
 
 def solve(ridge: Ridge, products: Array) -> Array:
     """Coefficients of the kept features: U, or diag(s/(s+lam)) P."""
+    if isinstance(ridge.factor, Weighed):
+        gram, lam = ridge.factor
+        inside = linear.solve_shifted(gram, lam, linear.turned(gram, products))
+        return linear.turned(gram, inside, back=True)
     if ridge.reduce is None:
         return ridge.factor @ products
     return ridge.factor[:, None] * products
@@ -279,24 +301,46 @@ def choose_weight(made: Ridge, target: Target) -> tuple[Ridge, float]:
     if mean_value <= 0 or target.square <= 0:
         return made, LEAST_EXPLAINED
     best, least = made, float("inf")
-    for share in SHARES:
-        lam = share * mean_value
-        other = reweighed(made, lam)
-        error = validation_error(other, lam, target)
+    lams = [share * mean_value for share in SHARES]
+    for other, error in with_weights(made, lams, target):
         if error < least:
             best, least = other, error
     return best, max(1.0 - least / target.square, LEAST_EXPLAINED)
 
 
-def validation_error(made: Ridge, lam: float, target: Target) -> float:
+def with_weights(
+    made: Ridge, lams: list[float], target: Target
+) -> Iterator[tuple[Ridge, float]]:
+    """The ridge with each of the weights, and its GCV."""
+    if not isinstance(made.factor, Weighed):
+        for lam in lams:
+            other = reweighed(made, lam)
+            yield other, _validation_error(other, lam, target)
+        return
+    # Lengths alone count: nothing needs to be turned back.
+    gram = made.factor.gram
+    P = linear.turned(gram, target.products)
+    for lam in lams:
+        U = linear.solve_shifted(gram, lam, P)
+        fitted = float((gram.values / (gram.values + lam)).sum())
+        gain = float((U * (P + lam * U)).sum())
+        yield reweighed(made, lam), _error(gain, fitted, target)
+
+
+def _validation_error(made: Ridge, lam: float, target: Target) -> float:
     """GCV of a ridge factored with this weight."""
-    U = solve(made, target.products)
+    U, factor = solve(made, target.products), cast(Array, made.factor)
     if made.reduce is None:
         # PhiᵀPhi U = P − lam U: the residual needs no second product.
         gain = float((U * (target.products + lam * U)).sum())
-        fitted = len(made.gram) - lam * float(made.factor.diagonal().sum())
+        fitted = len(made.gram) - lam * float(factor.diagonal().sum())
     else:
         gain = float((U * (2.0 * target.products - U)).sum())
-        fitted = float(made.factor.sum())
+        fitted = float(factor.sum())
+    return _error(gain, fitted, target)
+
+
+def _error(gain: float, fitted: float, target: Target) -> float:
+    """GCV from ‖B‖² − ‖B − H B‖² and the trace of H."""
     free = max(1.0 - fitted / max(target.n_rows, 1.0), LEAST_FREE)
     return max(target.square - gain, 0.0) / free**2

@@ -1,0 +1,70 @@
+"""Anchors of few wide rows: k-means by the rows' inner products alone.
+
+Where rows are fewer than columns, a step that looks products up costs the square of
+the rows instead of rows times centres times columns. A centre is a mean of rows, kept
+as the weights of these, and is made of the rows themselves only in the end.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.arrays.ops import in_float64
+from manyview.kmeans.passes import (
+    KMEANS_STEPS,
+    MOST_SPREAD,
+    ROWS_PER_ANCHOR,
+    spread_rows,
+)
+
+Matrix = np.ndarray[Any, Any]
+
+
+def anchors_by_products(rows: Any, searches: Sequence[tuple[int, int]]) -> list[Matrix]:
+    """Anchors of one view's prepared rows, dense or sparse, for each (number, seed)."""
+    # In float64: distances are differences of products.
+    exact = in_float64(rows)
+    products = exact @ exact.T
+    products = products.toarray() if sp.issparse(products) else products
+    return [_dense(_means(exact, products, *search)) for search in searches]
+
+
+def _means(rows: Any, products: Matrix, n_anchors: int, seed: int) -> Any:
+    """The anchors of one search: means of rows, or all rows where they are too few."""
+    n_rows = min(rows.shape[0], ROWS_PER_ANCHOR * n_anchors)
+    some, own = rows[:n_rows], products[:n_rows, :n_rows]
+    if n_anchors >= n_rows:
+        return some
+    rng = np.random.default_rng(seed)
+    if n_anchors > MOST_SPREAD:
+        first = rng.permutation(n_rows)[:n_anchors]
+    else:
+        first = spread_rows(some, n_anchors, rng, products=own)[0]
+    return lloyd_by_products(own, first, KMEANS_STEPS) @ some
+
+
+def _dense(rows: Any) -> Matrix:
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+
+
+def lloyd_by_products(products: Matrix, first: Matrix, n_steps: int) -> Any:
+    """Weights (n_centres, n_rows) of the rows in the centres after some steps.
+
+    The first centres are rows; a centre that loses all its rows stays where it is.
+    """
+    n_rows, n_centres = len(products), len(first)
+    shape, every = (n_centres, n_rows), np.arange(n_rows)
+    weights = sp.csr_array((np.ones(n_centres), (np.arange(n_centres), first)), shape)
+    for _ in range(n_steps):
+        score = weights @ products
+        lengths = np.asarray(weights.multiply(score).sum(axis=1)).ravel()
+        nearest = np.argmin((lengths[:, None] - 2.0 * score).T, axis=1)
+        counts = np.bincount(nearest, minlength=n_centres)
+        fresh = sp.csr_array((1.0 / counts[nearest], (nearest, every)), shape)
+        lost = (counts == 0).astype(np.float64)
+        weights = (
+            fresh + weights.multiply(lost[:, None]).tocsr() if lost.any() else fresh
+        )
+    return weights
