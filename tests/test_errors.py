@@ -1,6 +1,7 @@
 """Every error of ours is also the built-in one a caller would expect."""
 
 import inspect
+import pickle
 
 import pytest
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
@@ -8,9 +9,12 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from manyview import errors
 
 CLASSES = [
-    c
-    for _, c in inspect.getmembers(errors, inspect.isclass)
-    if c.__module__ == errors.__name__
+    errors.NotFittedError,  # made when it is asked for
+    *(
+        c
+        for name, c in inspect.getmembers(errors, inspect.isclass)
+        if c.__module__ == errors.__name__ and name != "NotFittedError"
+    ),
 ]
 
 
@@ -18,6 +22,12 @@ CLASSES = [
 def test_everything_has_one_of_our_bases_and_a_sentence(kind):
     assert issubclass(kind, (errors.ManyviewError, errors.ManyviewWarning))
     assert kind.__doc__.endswith(".")
+    assert type(pickle.loads(pickle.dumps(kind("seen")))) is kind
+
+
+def test_there_are_no_other_errors():
+    with pytest.raises(AttributeError, match="no attribute 'NoSuchError'"):
+        _ = errors.NoSuchError
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,8 @@ from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.predicting import Passes, PredictsByReplay
-from manyview.running.progress import CallbackSupportMixin, passes_as_tasks, shown
+from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
+from manyview.running.progress import shown
 from manyview.selection import choose_n_clusters
 from manyview.stages.costs import Cost, plan_of
 from manyview.stages.rounds import History

@@ -2,10 +2,12 @@
 
 A message says what was wrong, what was seen and what to do. Each class also
 derives from the built-in exception a caller would expect, so that both
-``except ManyviewError`` and ``except ValueError`` work.
+``except ManyviewError`` and ``except ValueError`` work. `NotFittedError` derives
+from scikit-learn's, and is made when it is first asked for: scikit-learn takes over
+a second to load, and no error needs it sooner.
 """
 
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+from typing import TYPE_CHECKING, Any
 
 
 class ManyviewError(Exception):
@@ -40,10 +42,6 @@ class ResourceError(ManyviewError, MemoryError):
     """The work does not fit into the memory it may use."""
 
 
-class NotFittedError(ManyviewError, _SklearnNotFittedError):  # type: ignore[misc]
-    """A fitted attribute or method was used before ``fit``."""
-
-
 class ManyviewWarning(UserWarning):
     """Base of all warnings issued by manyview."""
 
@@ -54,3 +52,20 @@ class OrderWarning(ManyviewWarning):
 
 class DegenerateWarning(ManyviewWarning):
     """The partition is degenerate, for instance one giant cluster."""
+
+
+if TYPE_CHECKING:
+
+    class NotFittedError(ManyviewError, ValueError, AttributeError):
+        """A fitted attribute or method was used before ``fit``."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "NotFittedError":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.exceptions import NotFittedError as of_scikit_learn
+
+    about = "A fitted attribute or method was used before ``fit``."
+    made = type(name, (ManyviewError, of_scikit_learn), {"__doc__": about})
+    made.__module__ = __name__
+    return globals().setdefault(name, made)

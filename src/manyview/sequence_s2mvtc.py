@@ -19,6 +19,7 @@ from manyview.errors import InputError
 from manyview.kmeans.correlation import correlation_kmeans
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans
 from manyview.running import progress
+from manyview.running.callbacks import with_callbacks
 from manyview.stages.anchor_graph import sample_size
 from manyview.stages.anchors import anchor_count
 from manyview.stages.costs import Cost, rounds_cost
@@ -146,7 +147,7 @@ class SequenceS2MVTC(PassClusterer):
         """The paper's setting for one of its six data sets, as its authors run it."""
         return cls(**published(data_set))
 
-    @progress.with_callbacks
+    @with_callbacks
     def fit(
         self,
         X: Any,

@@ -12,8 +12,6 @@ import manyview
 from manyview.cli import options, terminal
 from manyview.cli.read_input import known_scores, read_model, read_views
 from manyview.errors import FileError, InputError
-from manyview.files.json_value import json_value
-from manyview.files.run_folder import REPORT, Run, check_target, read_meta, write_run
 from manyview.running.progress import shown
 
 if TYPE_CHECKING:
@@ -36,6 +34,8 @@ def predict(
       manyview fit data.mat -k 20 -o runs/first
       manyview predict runs/first more.mat -o runs/more
     """
+    from manyview.files.run_folder import Run, check_target, write_run
+
     fitted: Any = read_model(model)
     if not hasattr(fitted, "predict"):
         raise InputError(
@@ -108,6 +108,8 @@ def explain(
 
 
 def _plain(found: Explanation) -> dict[str, Any]:
+    from manyview.files.json_value import json_value
+
     return {
         "views": list(found.view_names),
         "sizes": json_value(found.sizes),
@@ -149,6 +151,8 @@ def report(
       manyview report runs/first
       manyview report runs/first --labels classes.csv --audit -o first.html
     """
+    from manyview.files.run_folder import REPORT, read_meta
+
     folder = Path(run).expanduser()
     views = _views_of(read_meta(folder), data, labels, fill)
     found = _audit(run, views) if audit else None
