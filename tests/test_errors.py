@@ -2,6 +2,10 @@
 
 import inspect
 import pickle
+import shlex
+import tomllib
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
@@ -48,3 +52,34 @@ def test_there_are_no_other_errors():
 def test_both_ways_to_catch_an_error_work(kind, builtin):
     assert issubclass(kind, builtin)
     assert str(kind("what was seen")) == "what was seen"
+
+
+def test_the_nearest_name_is_asked_for():
+    assert errors.did_you_mean("n_cluster", ["n_clusters"]) == (
+        "Did you mean n_clusters? "
+    )
+    assert errors.did_you_mean("zebra", ["alpha", "beta"]) == ""
+
+
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+EXTRAS = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
+
+
+def bare(requirement):
+    return requirement.partition(">")[0]
+
+
+@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"all"}))
+def test_what_an_extra_brings_can_be_installed_from_anywhere(extra):
+    pip, install, *named = shlex.split(errors.install_command(extra).lower())
+    assert (pip, install) == ("pip", "install")
+    # The versions of an installation that is older than the file may differ.
+    assert [bare(n) for n in named] == [bare(w.lower()) for w in EXTRAS[extra]]
+
+
+def test_a_source_tree_that_is_not_installed_names_the_extra(monkeypatch):
+    def nowhere(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(errors, "requires", nowhere)
+    assert errors.install_command("plot") == 'pip install ".[plot]"'

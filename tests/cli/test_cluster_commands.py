@@ -75,7 +75,7 @@ def test_labels_can_be_left_out(manyview, folder) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["none.npy", "-k", "3"], "'none.npy' is neither an existing file"),
+        (["none.npy", "-k", "3"], "There is no file none.npy in"),
         (["text.docx", "-k", "3"], "text.docx is in no format we can read"),
         (["a.npy", "-k", "0"], "--clusters must be at least 1; got 0"),
         (["a.npy", "-k", "three"], "whole number of at least 1; got 'three'"),

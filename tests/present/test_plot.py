@@ -108,5 +108,5 @@ def test_missing_matplotlib_is_explained(
 
     monkeypatch.setattr(builtins, "__import__", without)
     flat = plot.flatten(embedding, method="pca")
-    with pytest.raises(DependencyError, match=r"pip install 'manyview\[plot\]'"):
+    with pytest.raises(DependencyError, match='pip install "matplotlib'):
         plot.draw_embedding(flat, {"Found": np.zeros(90)}, title="")

@@ -16,6 +16,7 @@ from typer import Option
 
 import manyview
 from manyview.cli import options, terminal
+from manyview.errors import install_command
 from manyview.present.table import BEST, Table
 from manyview.running.progress import shown
 
@@ -55,7 +56,7 @@ def demo(
     if drawn:
         terminal.say_written(folder / PICTURE, "Picture")
     else:
-        how = f"Get it: {manyview.plot.INSTALL}"
+        how = f"Get it: {install_command('plot')}"
         terminal.say(f"No picture was drawn: matplotlib is not installed. {how}")
 
 

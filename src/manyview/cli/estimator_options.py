@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from manyview.errors import InputError
+from manyview.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
@@ -28,7 +28,7 @@ def make_estimator(
     method: str, clusters: str, seed: int, settings: dict[str, Any]
 ) -> MultiViewClusterer:
     """The named method with the given parameters, the rest at its defaults."""
-    from manyview.methods import find_method, suggest
+    from manyview.methods import find_method
 
     found = find_method(method)
     if seed < 0:
@@ -38,7 +38,7 @@ def make_estimator(
     for name in params:
         if name not in known:
             raise InputError(
-                f"{found.name} has no parameter {name!r}. {suggest(name, known)}"
+                f"{found.name} has no parameter {name!r}. {did_you_mean(name, known)}"
                 f"Its parameters are {', '.join(known)}."
             )
     if "random_state" in known:

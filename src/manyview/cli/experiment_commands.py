@@ -253,14 +253,14 @@ class _Bench:
 
 def _sets(data: Sequence[str] | None) -> list[DataSet]:
     """The named data sets, or all that are found; a missing file is refused now."""
-    from manyview.datasets.registry import unknown
+    from manyview.datasets.registry import none_found, unknown
     from manyview.experiments.data_set import DataSet, found
 
     sets = [DataSet.of(d) for d in data] if data else found()
     if not sets:
         raise FileError(
-            "No data set was found. Set MANYVIEW_DATA to the folder that has them, or "
-            "name files with --data."
+            f"No data set was found. {none_found()}Set MANYVIEW_DATA to the folder "
+            "that has them, or name files with --data."
         )
     for s in sets:
         path = s.path()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from manyview.errors import DependencyError, InputError
+from manyview.errors import DependencyError, InputError, install_command
 from manyview.files.atomic import atomic_file
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 MOST_POINTS = 10_000  # more hide each other, and t-SNE's time grows with them
 MOST_NAMES = 40  # groups; more names would cover the points
 DPI = 160  # sharp in print at half a page's width, and still a small file
-INSTALL = "pip install 'manyview[plot]'"
 
 
 class Map(NamedTuple):
@@ -54,7 +53,8 @@ def new_figure(width: float, height: float, title: str) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise DependencyError(
-            f"Figures need matplotlib, which is not installed. Install it: {INSTALL}."
+            "Figures need matplotlib, which is not installed. Install it: "
+            f"{install_command('plot')}."
         ) from error
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.suptitle(title, fontsize=12, parse_math=False)
@@ -127,7 +127,8 @@ def _tsne(rows: Matrix, random_state: int) -> Matrix:
         from openTSNE import TSNE
     except ImportError as error:
         raise DependencyError(
-            f"t-SNE needs openTSNE, which is not installed. Install it: {INSTALL}."
+            "t-SNE needs openTSNE, which is not installed. Install it: "
+            f"{install_command('plot')}."
         ) from error
     perplexity = min(30.0, (len(rows) - 1) / 3)
     tsne = TSNE(perplexity=perplexity, initialization="pca", random_state=random_state)

@@ -15,7 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from manyview.base import MultiViewClusterer
-from manyview.errors import DependencyError
+from manyview.errors import DependencyError, install_command
 from manyview.files.atomic import write_text
 from manyview.order_audit import MANY_ALIKE, OrderAudit, alike_beyond_chance
 from manyview.present.page import fill_template
@@ -26,8 +26,6 @@ from manyview.report.subject import Subject, of_model, of_run
 from manyview.views.views import Views
 
 __all__ = ["write_report", "write_run_report"]
-
-INSTALL = "pip install 'manyview[report]'"
 
 
 def write_report(
@@ -118,7 +116,8 @@ def plotly_script() -> str:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise DependencyError(
-            f"Reports need plotly, which is not installed. Install it: {INSTALL}."
+            "Reports need plotly, which is not installed. Install it: "
+            f"{install_command('report')}."
         ) from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
