@@ -298,8 +298,10 @@ def _pick(
 ) -> tuple[Array, Array]:
     """The best of a few rows, by every search: distances after it, and its number."""
     xp = namespace(lengths)
-    with np.errstate(divide="ignore"):
-        tries = smallest(race / nearest, n_tries)[1]
+    # A row that repeats a picked one never arrives, not even with no time to take.
+    apart, one = nearest > 0.0, xp.ones_like(nearest)
+    arrival = xp.where(apart, race / xp.where(apart, nearest, one), np.inf * one)
+    tries = smallest(arrival, n_tries)[1]
     closer = _distances(rows, lengths, tries, each)
     closer = xp.minimum(closer, nearest[:, None, :])
     # Two rows that are each other's nearest lower the sum alike: of those
