@@ -177,7 +177,8 @@ def explain(
     own = labels[drawn.caller_rows]
     n_clusters = int(labels.max()) + 1
     shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
-    certainty = getattr(model, "certainty_", None)
+    sure = getattr(model, "certainty_", None)
+    certainty = None if sure is None else to_host(sure)
     typical, doubtful = typical_and_doubtful(labels, certainty, n_clusters, n_rows)
     return Explanation(
         view_names=views.names,

@@ -37,6 +37,8 @@ def namespace(*arrays: Array) -> Any:
 def to_host(array: Array) -> np.ndarray[Any, Any]:
     """NumPy copy or view of an array that may live on a device."""
     if is_torch_array(array):
+        if array.dtype.is_floating_point and array.dtype.itemsize < 4:
+            array = array.float()  # NumPy knows but one float of two bytes
         return np.asarray(array.detach().cpu().numpy())
     return np.asarray(array)
 
