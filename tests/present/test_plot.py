@@ -6,6 +6,7 @@ import pytest
 
 from manyview.errors import DependencyError, InputError
 from manyview.present import plot
+from manyview.running import progress
 
 
 @pytest.fixture
@@ -60,6 +61,21 @@ def test_tsne_keeps_groups_together(embedding: np.ndarray) -> None:
     centres = np.stack([flat.points[i::3].mean(axis=0) for i in range(3)])
     away = np.linalg.norm(flat.points[:, None] - centres, axis=2)
     np.testing.assert_array_equal(away.argmin(axis=1), np.arange(90) % 3)
+
+
+def test_maps_made_side_by_side_are_those_made_alone_and_tell_their_progress(
+    embedding: np.ndarray,
+) -> None:
+    pytest.importorskip("openTSNE", reason="openTSNE is not installed")
+    heard = []
+    parts = [embedding, embedding[:, :3], embedding[:0]]
+    with progress.listen(lambda *what: heard.append(what)):
+        maps = plot.flatten_all(parts)
+    total = 3 * plot.STEPS
+    assert heard == [("Maps", done, total) for done in range(total + 1)]
+    assert [m.how for m in maps] == ["t-SNE", "t-SNE", "principal components"]
+    for part, flat in zip(parts, maps, strict=True):
+        np.testing.assert_array_equal(plot.flatten(part).points, flat.points)
 
 
 def test_unknown_layout(embedding: np.ndarray) -> None:

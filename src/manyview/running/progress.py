@@ -64,15 +64,19 @@ def stop_is_asked() -> bool:
 
 @contextmanager
 def task(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Announce `total` pieces of work; the yielded function reports one done."""
+    """Announce `total` pieces of work; the yielded function reports one done.
+
+    Threads that share the work may call it side by side.
+    """
     listener = _listener.get()
-    done = 0
+    done, lock = 0, threading.Lock()
 
     def advance() -> None:
         nonlocal done
-        done += 1
-        if listener is not None:
-            listener(title, done, total)
+        with lock:
+            done += 1
+            if listener is not None:
+                listener(title, done, total)
 
     if listener is not None:
         listener(title, 0, total)
