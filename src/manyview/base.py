@@ -181,9 +181,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise InputError(str(error)) from error
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to a file that `load_model` reads; its path."""
-        return write_model(self, path)
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a file that `load_model` reads; `overwrite` replaces one. Its path."""
+        return write_model(self, path, overwrite=overwrite)
 
     def _check_n_clusters(self, n_samples: int) -> None:
         asks = isinstance(self.n_clusters, str) and self.n_clusters == "auto"

@@ -26,7 +26,8 @@ def test_results_are_those_of_the_estimator(manyview, folder: Path) -> None:
     place = {"engine": "local", "checkpoint": None}
     named = {"n_clusters": 4, "n_init": 2, "random_state": 3}
     assert meta["settings"] == {**named, **place}
-    assert meta["data"]["files"] == ["a.npy", "b.npy"]
+    named = [meta["data"]["labels"], *meta["data"]["files"]]
+    assert named == [str(folder / name) for name in ("y.txt", "a.npy", "b.npy")]
     assert [v["name"] for v in meta["data"]["views"]] == ["a", "b"]
     assert set(meta["timings"]) == {"reading", "fitting"}
     known = np.loadtxt("y.txt", dtype=int)

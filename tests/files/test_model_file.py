@@ -178,9 +178,20 @@ def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
 
     monkeypatch.setattr(np.lib.format, "write_array", fail)
     with pytest.raises(FileError, match="No space left"):
-        AnchorSpectral(3, random_state=1).fit(example_views()).save(saved)
+        other = AnchorSpectral(3, random_state=1).fit(example_views())
+        other.save(saved, overwrite=True)
     assert saved.read_bytes() == before
     assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_file_is_replaced_on_request_alone(saved):
+    other, before = AnchorSpectral(3).fit(example_views()), saved.read_bytes()
+    with pytest.raises(FileError, match=r"exists already.*overwrite=True"):
+        other.save(saved)
+    assert saved.read_bytes() == before
+    assert np.array_equal(
+        manyview.load_model(other.save(saved, overwrite=True)).labels_, other.labels_
+    )
 
 
 def test_a_flipped_byte_anywhere_is_refused(saved):

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -19,7 +19,13 @@ from manyview.cli.estimator_options import (
     parse_settings,
     place_settings,
 )
-from manyview.cli.read_input import known_scores, match_rows, read_labels, read_views
+from manyview.cli.read_input import (
+    known_scores,
+    match_rows,
+    read_labels,
+    read_views,
+    record_of,
+)
 from manyview.errors import InputError
 from manyview.present.table import Table
 from manyview.running.progress import shown
@@ -67,7 +73,8 @@ def fit(
     with connected(scheduler):
         here = scheduler is None
         views = read_views(files, view, labels, fill) if here else views_of(files)
-        run = _fit(model, views, files, time.perf_counter() - start)
+        source = record_of(files, labels, fill)
+        run = _fit(model, views, source, time.perf_counter() - start)
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)
     sizes = Counter(run.labels.tolist()).values()
@@ -82,7 +89,10 @@ def fit(
 
 
 def _fit(
-    model: MultiViewClusterer, views: manyview.Views, files: list[str], reading: float
+    model: MultiViewClusterer,
+    views: manyview.Views,
+    source: dict[str, Any],
+    reading: float,
 ) -> Run:
     from manyview.arrays.ops import to_host
     from manyview.files.run_folder import Run
@@ -96,7 +106,7 @@ def _fit(
         labels=to_host(model.labels_),
         method=type(model).__name__,
         settings=model.get_params(),
-        data={"files": files, **manyview.datasets.summary(views)},
+        data={**source, **manyview.datasets.summary(views)},
         timings={"reading": reading, "fitting": fitting},
         embedding=None if embedding is None else to_host(embedding),
         row_names=views.row_names,

@@ -37,6 +37,20 @@ def read_views(
     return views if fill is None else views.filled(fill)
 
 
+def record_of(files: list[str], labels: str | None, fill: str | None) -> dict[str, Any]:
+    """What a run keeps of its input, to read it again from whatever folder."""
+    return {
+        "files": [_from_anywhere(f) for f in files],
+        "labels": None if labels is None else _from_anywhere(labels),
+        "fill": fill,
+    }
+
+
+def _from_anywhere(name: str) -> str:
+    path = Path(name).expanduser()
+    return str(path.absolute()) if path.exists() else name
+
+
 def choose_labels(labels: str | None) -> Any:
     """The option as `load` takes it: a name, False or the labels themselves."""
     if labels == "none":

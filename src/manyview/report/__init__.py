@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from manyview.base import MultiViewClusterer
 from manyview.errors import DependencyError, install_command
-from manyview.files.atomic import write_text
+from manyview.files.atomic import require_free, write_text
 from manyview.order_audit import MANY_ALIKE, OrderAudit, alike_beyond_chance
 from manyview.present.page import fill_template
 from manyview.report.maps import draw_maps
@@ -37,6 +37,7 @@ def write_report(
     audit: OrderAudit | None = None,
     timings: Mapping[str, float] | None = None,
     layout: str = "auto",
+    overwrite: bool = False,
 ) -> Path:
     """Write one self-contained page about a fitted model; its path.
 
@@ -44,7 +45,7 @@ def write_report(
     ----------
     model : fitted estimator
     path : path
-        The HTML file; an existing one is replaced.
+        The HTML file.
     views : the views it was fitted on
     labels : array (n_samples,), optional
         Known classes to compare with; default those of the views.
@@ -54,6 +55,8 @@ def write_report(
         Seconds of the steps that led to the model.
     layout : {"auto", "tsne", "pca"}
         How rows are laid out in the plane; see `manyview.plot.flatten`.
+    overwrite : bool
+        Replace a file of that name.
 
     Examples
     --------
@@ -66,9 +69,11 @@ def write_report(
     >>> path.name
     'report.html'
     """
+    target = _target(path, overwrite)
     script = plotly_script()
     subject = of_model(model, views, labels, audit=audit, timings=timings)
-    return _write(path, subject, script, layout)
+    write_text(target, render(subject, script, layout=layout))
+    return target
 
 
 def write_run_report(
@@ -78,15 +83,18 @@ def write_run_report(
     *,
     audit: OrderAudit | None = None,
     layout: str = "auto",
+    overwrite: bool = False,
 ) -> Path:
     """Write the page of a run that ``manyview fit`` left in a folder; its path.
 
     Without the views, the page does without maps of the views, features and
     known classes.
     """
+    target = _target(path, overwrite)
     script = plotly_script()
     subject = of_run(folder, views, audit=audit)
-    return _write(path, subject, script, layout)
+    write_text(target, render(subject, script, layout=layout))
+    return target
 
 
 def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
@@ -122,9 +130,8 @@ def plotly_script() -> str:
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 
-def _write(
-    path: str | os.PathLike[str], subject: Subject, script: str, layout: str
-) -> Path:
+def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """The file to write, refused before any work where it may not be."""
     target = Path(path).expanduser()
-    write_text(target, render(subject, script, layout=layout))
+    require_free(target, overwrite=overwrite)
     return target
