@@ -205,8 +205,8 @@ def make_scaling(moments: Moments, kind: str | None) -> Scaling:
         return Scaling(kind, shift=mean, scale=scale, unit=kind == "cosine")
     middle = 0.0 if mean is not None else moments.mean
     factor = near_one(float(np.sqrt(np.mean(moments.std**2 + middle**2))))
-    scale = None if factor == 1.0 else np.full(moments.std.size, factor)
-    return Scaling("none", shift=mean, scale=scale)
+    sized = None if factor == 1.0 else np.full(moments.std.size, factor)
+    return Scaling("none", shift=mean, scale=sized)
 
 
 def near_one(size: float) -> float:
