@@ -295,7 +295,8 @@ class PassClusterer(
     @contextmanager
     def _engine_for(self, views: Views) -> Iterator[Engine]:
         """The engine that the parameters ask for, its passes shown and listened to."""
-        with shown(self.verbose), passes_as_tasks(self, views):
+        title = f"Fitting {type(self).__name__}"
+        with shown(self.verbose, title), passes_as_tasks(self, views):
             # Before all else: a place that cannot be had is told before any work.
             engine = open_engine(
                 views,

@@ -20,6 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 from manyview.base import MultiViewClusterer
 from manyview.errors import InputError, ManyviewWarning
 from manyview.metrics import ari, nmi
+from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, new_figure, save
 from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
@@ -86,6 +87,9 @@ class OrderAudit:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.sentence, self.table)
 
     def figure(self) -> Figure:
         """Agreement and scores of the runs side by side, every bar with its figure."""

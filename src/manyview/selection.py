@@ -32,6 +32,7 @@ from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
 from manyview.errors import DegenerateWarning, InputError
 from manyview.kmeans.passes import quiet_fit
+from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, MARKERS, new_figure, save
 from manyview.present.table import BEST, Cell, Table
 from manyview.stages.anchor_graph import Spectrum, fit_graph, sample_size, spread_basis
@@ -157,6 +158,9 @@ class Choice(NamedTuple):
             found.add(Cell(str(k), mark), *(Cell(c, mark) for c in cells))
         return found
 
+    def _repr_html_(self) -> str:
+        return notebook_html(self.table())
+
     def figure(self) -> Figure:
         """The criteria over the number of clusters."""
         figure = new_figure(7.0, 4.0, self.sentence)
@@ -171,6 +175,7 @@ class Choice(NamedTuple):
             )
         axis.axvline(self.best_guess, color="#999999", linestyle=":")
         axis.set(xlabel="number of clusters", ylabel="criterion (1 is best)")
+        axis.locator_params(axis="x", integer=True)
         axis.legend()
         return figure
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,7 +74,15 @@ def new_figure(width: float, height: float, title: str) -> Figure:
         ) from error
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.suptitle(title, fontsize=12, parse_math=False)
+    # So that a notebook shows it, whether or not pyplot is loaded there.
+    figure._repr_png_ = partial(_png_of, figure)  # type: ignore[attr-defined]
     return figure
+
+
+def _png_of(figure: Figure) -> bytes:
+    with BytesIO() as file:
+        figure.savefig(file, format="png")
+        return file.getvalue()
 
 
 def save(

@@ -23,6 +23,7 @@ from manyview.report.maps import draw_maps
 from manyview.report.page_data import chart_data
 from manyview.report.page_tables import all_tables
 from manyview.report.subject import Subject, of_model, of_run
+from manyview.running.progress import shown
 from manyview.views.views import Views
 
 __all__ = ["write_report", "write_run_report"]
@@ -72,7 +73,8 @@ def write_report(
     target = _target(path, overwrite)
     script = plotly_script()
     subject = of_model(model, views, labels, audit=audit, timings=timings)
-    write_text(target, render(subject, script, layout=layout))
+    with shown(bool(getattr(model, "verbose", False)), "Drawing the maps"):
+        write_text(target, render(subject, script, layout=layout))
     return target
 
 

@@ -6,13 +6,17 @@ mix their bars. Ctrl-C while rounds run finishes the round and keeps its labels.
 """
 
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from html import escape
 from typing import Any
 
 PATIENCE = 2.0  # seconds of work before anything is shown
+REFRESH = 0.2  # seconds between two looks of a bar in a notebook: a smooth enough one
 
 Listener = Callable[[str, int, int], None]
 _listener: ContextVar[Listener | None] = ContextVar("manyview_progress", default=None)
@@ -87,12 +91,62 @@ def task(title: str, total: int) -> Iterator[Callable[[], None]]:
 def shown(wanted: bool, title: str = "Working") -> Iterator[None]:
     """A progress bar on standard error, if wanted, for work over two seconds.
 
-    Where standard error is no terminal, one line with the title takes its place.
+    In a notebook it stands below the cell, and at the end one line with the time in
+    its place. Where standard error is no terminal, one line with the title does.
     Inside another listener nothing is added: that one hears the work already.
     """
     if not wanted or _listener.get() is not None:
         yield
-        return
+    elif in_notebook():
+        with _below_cell(title):
+            yield
+    else:
+        with _on_terminal(title):
+            yield
+
+
+def in_notebook() -> bool:
+    """Does this run in the kernel of a notebook?"""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+@contextmanager
+def _below_cell(title: str) -> Iterator[None]:
+    from IPython.display import display
+
+    began, last, shown_at = time.monotonic(), 0.0, None
+
+    def show(text: str, bar: str = "") -> None:
+        nonlocal shown_at
+        both = {"text/plain": text, "text/html": f"{bar}<small>{escape(text)}</small>"}
+        if shown_at is None:
+            shown_at = display(both, raw=True, display_id=True)
+        else:
+            shown_at.update(both, raw=True)
+
+    def update(step: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - began >= PATIENCE and now - last >= REFRESH:
+            last = now
+            # A pass over one block is done or not: the bar then only moves about.
+            share = f' max="{total}" value="{done}"' if total > 1 else ""
+            text = f"{title}: {step}, {now - began:.0f} s"
+            show(text, f"<progress{share}></progress> ")
+
+    end = "stopped after"
+    try:
+        with listen(update):
+            yield
+        end = "done in"
+    finally:
+        if shown_at is not None:
+            show(f"{title}: {end} {time.monotonic() - began:.1f} s")
+
+
+@contextmanager
+def _on_terminal(title: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
