@@ -25,7 +25,7 @@ local = AnchorSpectral(5, **settings).fit(views)
 
 labels = None
 if find_spec("distributed") is None:
-    print("distributed is not installed: pip install 'manyview[dask]'")
+    print("distributed is not installed: pip install 'dask[array]' distributed")
 else:
     from distributed import Client
 

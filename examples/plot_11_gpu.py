@@ -25,7 +25,7 @@ numpy_model = S2MVTC(5, **settings).fit(views)
 # Torch tensors are worked on where they lie; ``device=`` moves other arrays.
 
 if find_spec("torch") is None:
-    print("torch is not installed (pip install 'manyview[torch]'): NumPy it is.")
+    print("torch is not installed (pip install torch): NumPy it is.")
     model = numpy_model
 else:
     import torch

@@ -138,7 +138,7 @@ def _jobs(folder: Path) -> list[Callable[[int], None]]:
 
     def save_and_load(seed: int) -> None:
         model = AnchorSpectral(3, random_state=seed).fit(views)
-        model.save(folder / "m.manyview")
+        model.save(folder / "m.manyview", overwrite=True)
         load_model(folder / "m.manyview").predict(views)
 
     def broken(seed: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
@@ -69,6 +70,34 @@ def hard_views() -> Mapping[str, list[Any]]:
     }
 
 
+def hard_numbers() -> Mapping[str, list[Any]]:
+    """Views of valid numbers that tempt NumPy to warn."""
+    a, b = plain()
+    rng = np.random.default_rng(2)
+    words = rng.poisson(0.3, size=(N, 40)).astype(np.float32)
+    words[N // 3 :] = words[rng.integers(0, N // 3, N - N // 3)]
+    alone = np.zeros((30, 4))
+    alone[:2] = [[1e6], [-1e6]]
+    few = (1e4 + a).astype(np.float32)
+    return {
+        "texts that repeat": [sp.csr_array(words), words[:, ::2]],
+        "texts of no words": [
+            sp.csr_array(words * (words.sum(axis=1) > 9)[:, None]),
+            b,
+        ],
+        "sparse far from zero": [sp.csr_array(few), sp.csr_array(b)],
+        "float32 of 1e20": [(x * 1e20).astype(np.float32) for x in (a, b)],
+        "float32 of 1e-20": [(x * 1e-20).astype(np.float32) for x in (a, b)],
+        "float32 of 1e30": [
+            sp.csr_array((x * 1e30).astype(np.float32)) for x in (a, b)
+        ],
+        "one column of 1e-40": [np.column_stack([few, few[:, 0] * 1e-40]), b],
+        "constant rows": [np.repeat(x[:, :1], 5, axis=1) for x in (a, b)],
+        "constant columns": [np.column_stack([a, np.full(N, 1e20), np.zeros(N)]), b],
+        "clusters of one row": [alone, np.column_stack([alone, 1e-6 * b[:30]])],
+    }
+
+
 def hard_settings() -> Mapping[str, dict[str, Any]]:
     """Settings of S2MVTC that leave the solver without help."""
     a, b = plain()
@@ -96,7 +125,10 @@ def fault_of(model: Any, views: Any, n_clusters: int = K) -> str | None:
         return None if len(str(error)) > 20 else f"no sentence: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    if labels.shape != (len(views[0]),) or labels.dtype.kind not in "iu":
+    of_numpy = [w.message for w in caught if issubclass(w.category, RuntimeWarning)]
+    if of_numpy:
+        return f"a warning of NumPy: {of_numpy[0]}"
+    if labels.shape != (views[0].shape[0],) or labels.dtype.kind not in "iu":
         return f"labels of shape {labels.shape} and type {labels.dtype}"
     if labels.min() < 0 or labels.max() >= n_clusters:
         return f"labels from {labels.min()} to {labels.max()}"
@@ -121,7 +153,7 @@ def try_all(cases: Iterable[tuple[str, Any, Any]]) -> tuple[int, list[str]]:
 
 def hard_data_cases() -> Iterable[tuple[str, Any, Any]]:
     """Every method on all hard views."""
-    for name, views in hard_views().items():
+    for name, views in {**hard_views(), **hard_numbers()}.items():
         for method in all_methods():
             yield name, method.estimator(K, random_state=0), views
 

@@ -45,8 +45,18 @@ def test_nothing_heavy_is_loaded(code: str, foundation: set[str]) -> None:
     assert not (loaded_after(code) - foundation) & HEAVY
 
 
-def test_plain_import_loads_no_library() -> None:
-    assert "sklearn" not in loaded_after("import manyview")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import manyview, manyview.errors; manyview.ManyviewError",
+        "from manyview.cli import main; main(['--help'])",
+        "from manyview.cli import main; main(['fit', '--help'])",
+        "from manyview.cli import main; main(['fit'])",
+    ],
+)
+def test_nothing_waits_for_libraries_that_it_does_not_use(code: str) -> None:
+    libraries = {"numpy", "scipy", "sklearn", "pandas", "torch"}
+    assert not loaded_after(code) & libraries
 
 
 @pytest.mark.parametrize("name", manyview.__all__)

@@ -11,10 +11,12 @@ from manyview import errors
 
 SOURCE = Path(__file__).parents[1] / "src" / "manyview"
 OURS = {n for n, c in vars(errors).items() if isinstance(c, type)}
+OURS |= {errors.NotFittedError.__name__}  # made when it is asked for
 # Raised for Python itself, for whoever writes code against us, or caught close by.
 INTERNAL = {
     ("checks.py", "AssertionError"),
     ("engine/contract.py", "AssertionError"),
+    ("errors.py", "AttributeError"),
     ("files/npy_file.py", "ValueError"),
 }
 ADVICE = re.compile(

@@ -3,7 +3,7 @@ import pytest
 from manyview import S2MVTC, all_methods, baselines
 from manyview.base import MultiViewClusterer
 from manyview.errors import InputError
-from manyview.methods import find_method, suggest
+from manyview.methods import find_method
 
 
 def test_every_estimator_is_listed_once() -> None:
@@ -30,7 +30,3 @@ def test_names_are_found_however_they_are_written(name: str) -> None:
 def test_unknown_method_names_the_nearest() -> None:
     with pytest.raises(InputError, match=r"'OPCM'\. Did you mean OPMC"):
         find_method("OPCM")
-
-
-def test_no_suggestion_for_something_else() -> None:
-    assert suggest("zebra", ["alpha", "beta"]) == ""

@@ -59,6 +59,19 @@ def test_a_real_sequence_is_trusted():
     assert "It can be trusted" in found.sentence
 
 
+def test_durations_of_an_audited_method_are_in_units_of_the_order(sorted_weak):
+    """Two rows a second: twenty seconds are forty rows."""
+    rows = SequenceS2MVTC(min_duration=40, n_anchors=50)
+    timed = SequenceS2MVTC(min_duration="20s", n_anchors=50)
+    moments = np.datetime64("2024-01-01") + 500 * np.arange(400).astype("m8[ms]")
+    plain = audit_order(sorted_weak, 4, estimator=rows)
+    assert audit_order(sorted_weak, 4, estimator=timed, order=moments).scores == (
+        plain.scores
+    )
+    back = audit_order(sorted_weak, 4, estimator=timed, order=moments.tolist())
+    assert back.scores == plain.scores
+
+
 def test_an_order_key_is_the_same_as_sorted_rows(sorted_weak):
     back = np.random.default_rng(1).permutation(400)
     mixed = sorted_weak[back]

@@ -119,6 +119,44 @@ def test_an_answer_at_the_edge_says_so():
     assert found.n_clusters == 4 and "there may be more" in found.sentence
 
 
+def test_the_smallest_and_the_only_number_tried_say_so():
+    falling = np.array([0.9, 0.5, 0.1])
+    found = decide(np.arange(5, 8), falling, falling, falling)
+    assert found.edge == "smallest" and "there may be fewer" in found.sentence
+    least = decide(np.arange(2, 5), falling, falling, falling)
+    assert least.edge is None and least.certainty == "clear", "none is below two"
+    alone = decide(np.array([8]), falling[:1], falling[:1], falling[:1])
+    assert "only number tried" in alone.sentence
+
+
+def test_the_edge_of_the_numbers_tried_is_never_clear():
+    rising = np.array([0.1, 0.5, 0.9])
+    found = decide(np.arange(2, 5), rising, rising, rising)
+    assert found.certainty == "likely"
+    with pytest.warns(DegenerateWarning, match="largest number tried"):
+        assert found.settle() == 4
+
+
+def test_a_tie_is_not_clear():
+    """Criteria behind scores of 2.95 for two clusters and nearly as much for three."""
+    gap = np.array([0.90, 0.88, 0.3, 0.2])
+    stability = np.array([1.0, 1.0, 0.5, 0.4])
+    silhouette = np.array([0.8, 0.81, 0.3, 0.0])
+    found = decide(np.arange(2, 6), gap, stability, silhouette)
+    assert (found.n_clusters, found.certainty, found.tied) == (2, "tie", [3])
+    assert "2 or 3 clusters (tie)" in found.sentence
+    with pytest.warns(DegenerateWarning, match="2 or 3 clusters"):
+        assert found.settle() == 2
+
+
+def test_groups_of_which_two_stand_close_tie():
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0.0, 0.0], [7.0, 0.0], [10.0, 10.0]], 100, axis=0)
+    views = [centres + rng.normal(size=centres.shape) for _ in range(2)]
+    found = choose_n_clusters(views, range(2, 6), random_state=0)
+    assert found.certainty == "tie" and {found.n_clusters, *found.tied} == {2, 3}
+
+
 def test_table_and_figure(tmp_path):
     counts = np.arange(2, 5)
     high = np.array([0.1, 0.9, 0.2])

@@ -252,6 +252,18 @@ def test_eigenvectors_signs_do_not_move_a_sequence(three_views, monkeypatch):
     np.testing.assert_allclose(np.abs(model.fit(views).embedding_), np.abs(plain))
 
 
+def test_dates_and_a_duration_are_the_same_as_seconds(three_views):
+    views, _ = three_views
+    seconds = np.random.default_rng(0).permutation(len(views[0])) / 4
+    dates = np.datetime64("2024-03-01T12:00") + (1e9 * seconds).astype("m8[ns]")
+    plain = SequenceS2MVTC(4, min_duration=2.0, random_state=0)
+    timed = SequenceS2MVTC(4, min_duration="2s", random_state=0)
+    np.testing.assert_array_equal(
+        timed.fit(views, order=dates).embedding_,
+        plain.fit(views, order=seconds).embedding_,
+    )
+
+
 @pytest.mark.parametrize("weight", [1.0, 0.0])
 def test_filter_too_wide_for_a_basis_gives_the_same(three_views, monkeypatch, weight):
     views, _ = three_views

@@ -14,7 +14,7 @@ from manyview.base import PassClusterer
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.engine.plan import Need
 from manyview.kmeans.passes import FIELD, kmeans
-from manyview.running import progress
+from manyview.running.callbacks import with_callbacks
 from manyview.stages.anchor_graph import (
     fit_graph,
     frequency_weights,
@@ -82,7 +82,7 @@ class AnchorSpectral(PassClusterer):
     n_graph_anchors: int = 4096
     n_neighbors: int = 5
 
-    @progress.with_callbacks
+    @with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of the views; `y` is ignored."""
         self._check_counts("n_graph_anchors", "n_neighbors")

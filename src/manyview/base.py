@@ -39,7 +39,8 @@ from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.predicting import Passes, PredictsByReplay
-from manyview.running.progress import CallbackSupportMixin, passes_as_tasks, shown
+from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
+from manyview.running.progress import shown
 from manyview.selection import choose_n_clusters
 from manyview.stages.costs import Cost, plan_of
 from manyview.stages.rounds import History
@@ -180,9 +181,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise InputError(str(error)) from error
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to a file that `load_model` reads; its path."""
-        return write_model(self, path)
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a file that `load_model` reads; `overwrite` replaces one. Its path."""
+        return write_model(self, path, overwrite=overwrite)
 
     def _check_n_clusters(self, n_samples: int) -> None:
         asks = isinstance(self.n_clusters, str) and self.n_clusters == "auto"
@@ -294,7 +295,8 @@ class PassClusterer(
     @contextmanager
     def _engine_for(self, views: Views) -> Iterator[Engine]:
         """The engine that the parameters ask for, its passes shown and listened to."""
-        with shown(self.verbose), passes_as_tasks(self, views):
+        title = f"Fitting {type(self).__name__}"
+        with shown(self.verbose, title), passes_as_tasks(self, views):
             # Before all else: a place that cannot be had is told before any work.
             engine = open_engine(
                 views,

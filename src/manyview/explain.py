@@ -12,6 +12,7 @@ from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
 from manyview.errors import InputError
+from manyview.present.page import notebook_html
 from manyview.present.table import Table
 from manyview.stages.sampling import (
     Draw,
@@ -98,12 +99,16 @@ class Explanation:
     def __str__(self) -> str:
         return "\n".join(table.to_markdown() for table in self.tables())
 
+    def _repr_html_(self) -> str:
+        return notebook_html(*self.tables())
+
     def _view_table(self) -> Table:
-        columns = ["view", "influence", "change without it"]
+        told = self.left_out is not None
+        columns = ["view", "influence", *(["change without it"] if told else [])]
         table = Table("views", "How much each view shaped the clusters", columns)
         for v, name in enumerate(self.view_names):
-            change = "" if self.left_out is None else f"{self.left_out[v]:.3f}"
-            table.add(name, f"{self.view_influence[v]:.3f}", change)
+            change = [] if self.left_out is None else [f"{self.left_out[v]:.3f}"]
+            table.add(name, f"{self.view_influence[v]:.3f}", *change)
         return table
 
     def _agreement_table(self) -> Table:
@@ -115,7 +120,9 @@ class Explanation:
 
     def _cluster_table(self) -> Table:
         columns = ["cluster", "rows", *self.view_names, "typical rows", "doubtful rows"]
-        table = Table("clusters", "Clusters: influence of the views, rows", columns)
+        caption = "Clusters: influence of the views, rows"
+        align = "l" + "r" * (len(columns) - 3) + "ll"
+        table = Table("clusters", caption, columns, align=align)
         for j, shares in enumerate(self.cluster_influence):
             ends = [self._names(rows) for rows in (self.typical[j], self.doubtful[j])]
             numbers = [f"{share:.2f}" for share in shares]
@@ -124,7 +131,8 @@ class Explanation:
 
     def _feature_table(self) -> Table:
         columns = ["cluster", "view", "feature", "effect", "inside", "outside"]
-        table = Table("features", "Features that set each cluster apart", columns)
+        caption = "Features that set each cluster apart"
+        table = Table("features", caption, columns, align="lllrrr")
         for e in self.effects:
             numbers = (f"{e.size:+.2f}", f"{e.inside:.4g}", f"{e.outside:.4g}")
             table.add(str(e.cluster), e.view, e.feature, *numbers)
@@ -177,7 +185,8 @@ def explain(
     own = labels[drawn.caller_rows]
     n_clusters = int(labels.max()) + 1
     shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
-    certainty = getattr(model, "certainty_", None)
+    sure = getattr(model, "certainty_", None)
+    certainty = None if sure is None else to_host(sure)
     typical, doubtful = typical_and_doubtful(labels, certainty, n_clusters, n_rows)
     return Explanation(
         view_names=views.names,

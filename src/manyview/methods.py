@@ -1,14 +1,12 @@
 """Every method of the package in one list, and finding one by name."""
 
-import difflib
 import os
-import re
 from typing import Any, NamedTuple
 
 from manyview import baselines
 from manyview.anchor_spectral import AnchorSpectral
 from manyview.base import MultiViewClusterer, MultiviewTags
-from manyview.errors import InputError
+from manyview.errors import InputError, did_you_mean, plain_name
 from manyview.files.model_file import read_model
 from manyview.s2mvtc import S2MVTC
 from manyview.sequence_s2mvtc import SequenceS2MVTC
@@ -52,12 +50,12 @@ def all_methods() -> list[Method]:
 
 def find_method(name: str) -> Method:
     """The method of this name; case and punctuation do not matter."""
-    methods = {_plain(method.name): method for method in all_methods()}
-    if _plain(name) in methods:
-        return methods[_plain(name)]
+    methods = {plain_name(method.name): method for method in all_methods()}
+    if plain_name(name) in methods:
+        return methods[plain_name(name)]
     names = [method.name for method in methods.values()]
     raise InputError(
-        f"There is no method named {name!r}. {suggest(name, names)}"
+        f"There is no method named {name!r}. {did_you_mean(name, names)}"
         f"The methods are {', '.join(names)}."
     )
 
@@ -99,17 +97,6 @@ def load_model(
         path, classes.get, memory_limit=memory_limit, **place
     )
     return model
-
-
-def suggest(name: str, known: list[str]) -> str:
-    """A question that names the nearest of the known names, or nothing."""
-    plain = {_plain(k): k for k in known}
-    alike = difflib.get_close_matches(_plain(name), plain, n=2)
-    return f"Did you mean {' or '.join(plain[n] for n in alike)}? " if alike else ""
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower().replace("²", "2"))
 
 
 def _describe(estimator: type[MultiViewClusterer]) -> Method:

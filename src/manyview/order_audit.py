@@ -20,10 +20,12 @@ from sklearn.utils.validation import has_fit_parameter
 from manyview.base import MultiViewClusterer
 from manyview.errors import InputError, ManyviewWarning
 from manyview.metrics import ari, nmi
+from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, new_figure, save
 from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
 from manyview.sequence_s2mvtc import SequenceS2MVTC
+from manyview.stages.durations import as_times
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -85,6 +87,9 @@ class OrderAudit:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.sentence, self.table)
 
     def figure(self) -> Figure:
         """Agreement and scores of the runs side by side, every bar with its figure."""
@@ -164,8 +169,11 @@ def audit_order(
         )
     stand = _stand(len(given), order, groups)
     recordings = None if groups is None else np.asarray(groups)[stand]
+    times = None
+    if order is not None and estimator is not None:  # the default counts rows
+        times = as_times(np.asarray(order))[stand]
     audited = estimator or SequenceS2MVTC(min_duration=MIN_DURATION)
-    fit = _Fit(audited, n_clusters, random_state, recordings)
+    fit = _Fit(audited, n_clusters, random_state, recordings, times)
     found, alike = _partitions(given[stand], fit, free=estimator is None)
     found = {run: x[np.argsort(stand)] for run, x in found.items()}
     return _judge(fit, found, known, alike, given.origin or "the data")
@@ -173,7 +181,7 @@ def audit_order(
 
 def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
     """Row numbers as the sequence has them: recordings one after the other."""
-    key = np.arange(n_samples) if order is None else np.asarray(order)
+    key = np.arange(n_samples) if order is None else as_times(np.asarray(order))
     recording = np.zeros(n_samples) if groups is None else np.asarray(groups)
     if key.shape != (n_samples,) or recording.shape != (n_samples,):
         raise InputError(
@@ -185,19 +193,24 @@ def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
 
 @dataclass(frozen=True)
 class _Fit:
-    """Fits copies of one estimator; recordings belong to places, not to rows."""
+    """Fits copies of one estimator; recordings and times belong to places, not rows."""
 
     estimator: MultiViewClusterer
     n_clusters: int
     seed: int
     groups: Labels | None = None
+    order: Labels | None = None
 
     def __call__(self, views: Views, seed: int = 0) -> Labels:
         model = clone(self.estimator).set_params(n_clusters=self.n_clusters)
         if "random_state" in model.get_params():
             model.set_params(random_state=self.seed + seed)
-        takes_groups = self.groups is not None and has_fit_parameter(model, "groups")
-        params = {"groups": self.groups} if takes_groups else {}
+        given = {"groups": self.groups, "order": self.order}
+        params = {
+            name: value
+            for name, value in given.items()
+            if value is not None and has_fit_parameter(model, name)
+        }
         with warnings.catch_warnings():
             # The audit itself says what the warnings about order would.
             warnings.simplefilter("ignore", ManyviewWarning)

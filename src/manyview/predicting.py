@@ -14,6 +14,7 @@ from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 import manyview
+from manyview.arrays.from_torch import in_one_place
 from manyview.arrays.ops import to_host
 from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
@@ -83,10 +84,12 @@ class PredictsByReplay(
         """How clearly every row of the fit belongs to its cluster, 0 to 1.
 
         (d₂ − d₁)/d₂ for the distances of its embedding to the nearest and the
-        second centre.
+        second centre; a tensor beside tensors of labels.
         """
         self._check_fitted()
-        return certainty(to_host(self.embedding_), self._passes.centres)
+        found = certainty(to_host(self.embedding_), self._passes.centres)
+        beside: FloatArray = in_one_place([found, self.embedding_])[0]
+        return beside
 
     def report(
         self, path: str | os.PathLike[str], views: Any, labels: Any = None, **more: Any

@@ -34,6 +34,7 @@ from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, kmeans, partition
 from manyview.running import progress
+from manyview.running.callbacks import with_callbacks
 from manyview.sequence_s2mvtc import SequenceS2MVTC
 from manyview.stages.anchor_graph import (
     Graph,
@@ -181,7 +182,7 @@ class S2MVTC(PassClusterer):
         """The paper's setting for one of its six data sets, as its authors run it."""
         return SequenceS2MVTC.as_published(data_set)
 
-    @progress.with_callbacks
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, *, trace: Any = None) -> Self:
         """Cluster the rows of the views.
 

@@ -19,6 +19,7 @@ from manyview.errors import InputError
 from manyview.kmeans.correlation import correlation_kmeans
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans
 from manyview.running import progress
+from manyview.running.callbacks import with_callbacks
 from manyview.stages.anchor_graph import sample_size
 from manyview.stages.anchors import anchor_count
 from manyview.stages.costs import Cost, rounds_cost
@@ -57,9 +58,10 @@ class SequenceS2MVTC(PassClusterer):
     n_low : int, optional
         Frequencies kept (the paper's L); default 16, fewer on few rows. Not beside
         `min_duration`.
-    min_duration : float, optional
-        Shortest duration worth keeping, in rows or in units of `order`; sets the
-        cut-off in place of `n_low`.
+    min_duration : float, str or timedelta, optional
+        Shortest duration worth keeping, in place of `n_low`: a number of rows, or of
+        units of a numeric `order`; with dates as `order`, "2s", "1h 30min" or any
+        timedelta.
     periodic : bool
         Is the last row of a sequence next to the first, as in the paper's DFT?
     n_anchors, anchors, scaling : as in `S2MVTC`
@@ -123,7 +125,7 @@ class SequenceS2MVTC(PassClusterer):
     _: KW_ONLY
     graph: bool = False
     n_low: int | None = None
-    min_duration: float | None = None
+    min_duration: Any = None
     periodic: bool = False
     n_anchors: int | None = None
     anchors: Any = "kmeans"
@@ -146,7 +148,7 @@ class SequenceS2MVTC(PassClusterer):
         """The paper's setting for one of its six data sets, as its authors run it."""
         return cls(**published(data_set))
 
-    @progress.with_callbacks
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -163,7 +165,7 @@ class SequenceS2MVTC(PassClusterer):
         X : list or dict of arrays, Views, or one array (n_samples, n_features)
         y : ignored
         order : array (n_samples,), optional
-            Key that orders the rows; default as they stand.
+            Key that orders the rows, numbers or dates; default as they stand.
         groups : array (n_samples,), optional
             Recording of every row; recordings are smoothed one by one.
         trace : array of row numbers, optional

@@ -1,10 +1,15 @@
 """Small symmetric and k-sparse matrices, on the host and in torch."""
 
+import ast
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
+import manyview
 from manyview.arrays.linear import (
     eigh,
     inverse_by_cholesky,
@@ -118,6 +123,31 @@ def test_ties_as_a_sparse_matrix(xp):
     found = to_host(weighted_rows(*near, xp.asarray(table)))
     np.testing.assert_allclose(found, dense @ table)
     np.testing.assert_allclose(to_host(sparse_gram(*near, 5)), dense.T @ dense)
+
+
+@pytest.mark.parametrize("n_rows", [300, 40_000])
+def test_the_gram_of_ties_on_a_gpu_is_exact(n_rows):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no CUDA GPU here")
+    rng = np.random.default_rng(4)
+    # Three ties a row and quarters: every sum below 2²⁴ quarters is a float32.
+    columns = np.argsort(rng.random((n_rows, 60)), axis=1)[:, :3]
+    weights = rng.integers(1, 5, (n_rows, 3)) / np.float32(4)
+    wanted = sparse_gram(columns, weights, 60)
+    near = (torch.as_tensor(x, device="cuda") for x in (columns, weights))
+    assert np.array_equal(to_host(sparse_gram(*near, 60)), wanted)
+
+
+def test_nobody_sets_what_torch_shares_between_threads():
+    for path in Path(manyview.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            set_here = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+            if isinstance(node, ast.Call):
+                set_here.append(node.func)
+            names = [ast.unparse(x) for x in set_here if isinstance(x, ast.Attribute)]
+            shared = re.compile(r"torch\.(set_|backends\.)(?!.*is_available$)")
+            assert not [n for n in names if shared.match(n)], path
 
 
 def test_inverse_of_a_matrix_that_has_none_is_none(xp):

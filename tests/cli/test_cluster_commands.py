@@ -26,7 +26,8 @@ def test_results_are_those_of_the_estimator(manyview, folder: Path) -> None:
     place = {"engine": "local", "checkpoint": None}
     named = {"n_clusters": 4, "n_init": 2, "random_state": 3}
     assert meta["settings"] == {**named, **place}
-    assert meta["data"]["files"] == ["a.npy", "b.npy"]
+    named = [meta["data"]["labels"], *meta["data"]["files"]]
+    assert named == [str(folder / name) for name in ("y.txt", "a.npy", "b.npy")]
     assert [v["name"] for v in meta["data"]["views"]] == ["a", "b"]
     assert set(meta["timings"]) == {"reading", "fitting"}
     known = np.loadtxt("y.txt", dtype=int)
@@ -75,7 +76,7 @@ def test_labels_can_be_left_out(manyview, folder) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["none.npy", "-k", "3"], "'none.npy' is neither an existing file"),
+        (["none.npy", "-k", "3"], "There is no file none.npy in"),
         (["text.docx", "-k", "3"], "text.docx is in no format we can read"),
         (["a.npy", "-k", "0"], "--clusters must be at least 1; got 0"),
         (["a.npy", "-k", "three"], "whole number of at least 1; got 'three'"),

@@ -33,9 +33,9 @@ def test_convert_can_be_read_again(manyview, folder) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["info", "none.mat"], "neither an existing file nor a known data set"),
+        (["info", "none.mat"], "There is no file none.mat in"),
         (["convert", "a.npy", "nowhere/copy"], "There is no folder nowhere"),
-        (["convert", "none.mat", "copy"], "neither an existing file"),
+        (["convert", "none.mat", "copy"], "There is no file none.mat in"),
     ],
 )
 def test_bad_input(args: list[str], message: str, manyview, folder: Path) -> None:
@@ -48,7 +48,36 @@ def test_known_data_sets_are_listed(manyview, folder) -> None:
     code, out, err = manyview("datasets")
     assert code == 0
     assert all(entry.name in out for entry in known())
-    assert "MANYVIEW_DATA" in err
+    assert err.startswith("MANYVIEW_DATA is not set. Set MANYVIEW_DATA to the folder")
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_missing(
+    manyview, folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MANYVIEW_DATA", str(folder / "gone"))
+    for args in (["datasets"], ["reproduce"], ["info", "CCV"]):
+        assert f"MANYVIEW_DATA names {folder / 'gone'}, which is no folder." in (
+            manyview(*args).err
+        )
+    monkeypatch.setenv("MANYVIEW_DATA", str(folder))
+    assert f"The folder {folder} has no known data set." in manyview("datasets").err
+
+
+@pytest.mark.parametrize(
+    "args", [["plan"], ["choose-k", "--to", "3"], ["explain", "run"]]
+)
+def test_commands_without_labels_know_data_sets_by_name(
+    args, manyview, folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    group = np.arange(40) % 5
+    views = [group[:, None] * 3.0 + rng.normal(size=(40, d)) for d in (120, 21)]
+    np.savez(folder / "nutrimouse.npz", a=views[0], b=views[1], labels=group)
+    monkeypatch.setenv("MANYVIEW_DATA", str(folder))
+    assert manyview("fit", "nutrimouse", "-k", "5", "-o", "run").code == 0
+    code, out, err = manyview(*args, "nutrimouse")
+    assert code == 0, err
+    assert out
 
 
 def test_a_found_data_set_that_is_another_one(

@@ -1,5 +1,7 @@
 from pathlib import Path
+from unittest.mock import ANY
 
+import numpy as np
 import pytest
 
 pytest.importorskip("plotly", reason="plotly is not installed")
@@ -22,6 +24,30 @@ def test_the_page_lies_in_the_run(manyview, run: Path) -> None:
     assert "<td>fitting</td>" in text
     # A report does not keep the run from being replaced.
     assert manyview(*FIT, "--force").code == 0
+
+
+def test_it_may_be_started_anywhere(manyview, run: Path, tmp_path, monkeypatch) -> None:
+    """Data, classes and how gaps were filled are found again."""
+    holes = np.load("a.npy").astype(float)
+    holes[5, 1] = np.nan
+    np.save("a.npy", holes)
+    known = ("--labels", "y.txt", "--fill", "mean", "--force")
+    assert manyview(*FIT, *known).code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert manyview("report", run, "--layout", "pca") == (0, ANY, "")
+    text = (run / "report.html").read_text(encoding="utf-8")
+    for part in ("chart-views", "chart-classes", "table-features"):
+        assert f'id="{part}"' in text
+
+
+def test_a_page_is_replaced_on_request_alone(manyview, run: Path) -> None:
+    (run / "report.html").write_text("mine")
+    code, _, err = manyview("report", "run", "--layout", "pca")
+    assert code == 2 and "report.html exists already" in err and "--force" in err
+    assert (run / "report.html").read_text() == "mine"
+    assert manyview("report", "run", "--layout", "pca", "--force").code == 0
+    assert (run / "report.html").read_text(encoding="utf-8") != "mine"
 
 
 def test_moved_data_is_said_and_can_be_named(manyview, run: Path) -> None:

@@ -88,10 +88,19 @@ def test_labels_may_be_given(tmp_path, parts, monkeypatch):
 
 def test_bad_requests(tmp_path, parts):
     np.save(tmp_path / "d.npy", parts[0])
-    with pytest.raises(FileError, match=r"neither an existing file nor.*CCV"):
+    with pytest.raises(FileError, match=r"neither an existing file nor a known") as e:
         load("no-such-thing")
+    assert "CCV" not in str(e.value)
+    with pytest.raises(FileError, match="Did you mean CCV"):
+        load("CCW")
+    with pytest.raises(FileError, match=r"no file dd\.npy in .*Did you mean d\.npy"):
+        load(tmp_path / "dd.npy")
+    with pytest.raises(FileError, match=r"the folder .*nowhere does not exist"):
+        load(tmp_path / "nowhere" / "d.npy")
     with pytest.raises(FileError, match="There is no file"):
         load([tmp_path / "gone.npy"])
+    with pytest.raises(FileError, match="known data set CCV is to be given by itself"):
+        load([tmp_path / "d.npy", "CCV"])
     with pytest.raises(FileError, match="No file was given"):
         load([])
     with pytest.raises(InputTypeError, match="list of names"):

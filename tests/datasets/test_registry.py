@@ -57,6 +57,12 @@ def test_a_set_is_found_by_any_ending_and_checked(tmp_path, monkeypatch):
     with pytest.raises(FileError, match=r"4 classes; expected are .* 5 classes"):
         load("nutrimouse")
     assert len(load(path)) == 40
+    # Without its labels, or with others, there are no classes to compare.
+    assert load("nutrimouse", labels=False).labels is None
+    assert load("nutrimouse", labels=np.arange(40)).n_views == 2
+    np.savez(path, view0=views["view0"], labels=np.arange(40) % 5)
+    with pytest.raises(FileError, match=r"expected are .* 120, 21 features"):
+        load("nutrimouse", labels=False)
 
 
 @pytest.fixture

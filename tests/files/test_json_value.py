@@ -1,6 +1,7 @@
 """Settings and results as JSON holds them."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,8 @@ def test_everything_can_be_json() -> None:
         (("a", (1, np.int64(2))), ["a", [1, 2]]),
         (np.float32, "float32"),
         (np.dtype("float64"), "float64"),
+        (np.timedelta64(1500, "ns"), "1.5e-06s"),
+        (timedelta(minutes=1), "60.0s"),
     ],
 )
 def test_settings_are_written_down_plainly(value, wanted):

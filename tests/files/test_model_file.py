@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from manyview.errors import FileError, InputTypeError, NotFittedError, ResourceE
 from manyview.files import container
 from manyview.files.schema import PLACE
 from manyview.methods import all_methods
+from manyview.stages.durations import seconds
 
 VERSION = re.escape(manyview.__version__)
 
@@ -176,9 +178,20 @@ def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
 
     monkeypatch.setattr(np.lib.format, "write_array", fail)
     with pytest.raises(FileError, match="No space left"):
-        AnchorSpectral(3, random_state=1).fit(example_views()).save(saved)
+        other = AnchorSpectral(3, random_state=1).fit(example_views())
+        other.save(saved, overwrite=True)
     assert saved.read_bytes() == before
     assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_file_is_replaced_on_request_alone(saved):
+    other, before = AnchorSpectral(3).fit(example_views()), saved.read_bytes()
+    with pytest.raises(FileError, match=r"exists already.*overwrite=True"):
+        other.save(saved)
+    assert saved.read_bytes() == before
+    assert np.array_equal(
+        manyview.load_model(other.save(saved, overwrite=True)).labels_, other.labels_
+    )
 
 
 def test_a_flipped_byte_anywhere_is_refused(saved):
@@ -451,6 +464,20 @@ def test_five_strange_names_are_listed(saved, tmp_path):
     by = rf"named p0, p1, p2, p3, p4\. It was written by manyview {VERSION};"
     with pytest.raises(FileError, match=by):
         manyview.load_model(path)
+
+
+@pytest.mark.parametrize(
+    "length", ["3s", timedelta(seconds=3), np.timedelta64(3000, "ms")]
+)
+def test_a_duration_comes_back(length, tmp_path):
+    rows = np.arange(len(example_views()[0]))
+    times = np.datetime64("2024-01-01") + rows.astype("m8[s]")
+    model = SequenceS2MVTC(3, min_duration=length, random_state=0)
+    saved = model.fit(example_views(), order=times).save(tmp_path / "m.manyview")
+    again = manyview.load_model(saved)
+    assert seconds(again.min_duration) == 3.0
+    same = again.fit(example_views(), order=times)
+    assert np.array_equal(same.labels_, model.labels_)
 
 
 def test_a_parameter_that_is_an_array_comes_back(tmp_path):

@@ -44,7 +44,7 @@ def test_what_was_written_can_be_read(run: Run, tmp_path: Path) -> None:
     assert meta["settings"]["n_clusters"] == 3
     assert meta["settings"]["lam"] == 1.0
     assert meta["settings"]["anchors"] == ["array (5, 2) of float64"]
-    assert meta["cluster_sizes"] == [2, 1, 1]
+    assert meta["cluster_sizes"] == [1, 1, 2]  # by cluster
     assert meta["scores"] == {"ACC": 1.0}
     assert meta["timings"] == {"fitting": 0.5}
     assert meta["versions"]["numpy"] == np.__version__

@@ -39,6 +39,22 @@ def blobs():
     return 8.0 * rng.normal(size=(3, 6))[labels] + rng.normal(size=(150, 6)), labels
 
 
+class NoTimeAtAll:
+    """Random numbers that are all the smallest there is: one in millions is."""
+
+    def standard_exponential(self, shape, dtype):
+        return np.zeros(shape, dtype)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_row_that_repeats_a_picked_one_never_wins_the_race():
+    rows = np.repeat([[0.0, 1.0], [2.0, 2.0], [5.0, 1.0]], 4, axis=0)
+    picks = spread_rows(rows, 3, NoTimeAtAll())[0]
+    assert sorted(picks // 4) == [0, 1, 2]
+    # With no row left that stands apart, any will do.
+    assert len(spread_rows(rows, 5, np.random.default_rng(0))[0]) == 5
+
+
 def test_nearest_centre_equals_brute_force(blobs):
     rows, _ = blobs
     points = rows[:4]

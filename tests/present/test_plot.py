@@ -6,6 +6,7 @@ import pytest
 
 from manyview.errors import DependencyError, InputError
 from manyview.present import plot
+from manyview.running import progress
 
 
 @pytest.fixture
@@ -62,6 +63,21 @@ def test_tsne_keeps_groups_together(embedding: np.ndarray) -> None:
     np.testing.assert_array_equal(away.argmin(axis=1), np.arange(90) % 3)
 
 
+def test_maps_made_side_by_side_are_those_made_alone_and_tell_their_progress(
+    embedding: np.ndarray,
+) -> None:
+    pytest.importorskip("openTSNE", reason="openTSNE is not installed")
+    heard = []
+    parts = [embedding, embedding[:, :3], embedding[:0]]
+    with progress.listen(lambda *what: heard.append(what)):
+        maps = plot.flatten_all(parts)
+    total = 3 * plot.STEPS
+    assert heard == [("Maps", done, total) for done in range(total + 1)]
+    assert [m.how for m in maps] == ["t-SNE", "t-SNE", "principal components"]
+    for part, flat in zip(parts, maps, strict=True):
+        np.testing.assert_array_equal(plot.flatten(part).points, flat.points)
+
+
 def test_unknown_layout(embedding: np.ndarray) -> None:
     with pytest.raises(InputError, match="choose auto, tsne or pca"):
         plot.flatten(embedding, method="umap")
@@ -108,5 +124,5 @@ def test_missing_matplotlib_is_explained(
 
     monkeypatch.setattr(builtins, "__import__", without)
     flat = plot.flatten(embedding, method="pca")
-    with pytest.raises(DependencyError, match=r"pip install 'manyview\[plot\]'"):
+    with pytest.raises(DependencyError, match='pip install "matplotlib'):
         plot.draw_embedding(flat, {"Found": np.zeros(90)}, title="")

@@ -35,12 +35,14 @@ def test_the_same_seed_gives_the_same_bits():
 class Wrong:
     """A model that gives what it is told."""
 
-    def __init__(self, labels, embedding=0.0):
+    def __init__(self, labels, embedding=0.0, divides=False):
         self.labels_, self.embedding_ = labels, np.array([embedding])
+        self.divides = divides
 
     def fit(self, views):
         if isinstance(self.labels_, Exception):
             raise self.labels_
+        np.array([self.embedding_[0]]) / np.array([0.0 if self.divides else 1.0])
         return self
 
 
@@ -52,6 +54,7 @@ class Wrong:
         (Wrong(np.zeros(3, int)), "shape"),
         (Wrong(np.arange(60) % 3, np.nan), "not finite"),
         (Wrong(np.zeros(60, int)), "giant"),
+        (Wrong(np.arange(60) % 3, divides=True), "a warning of NumPy: invalid value"),
         (Wrong(np.linalg.LinAlgError("singular")), "LinAlgError: singular"),
     ],
 )

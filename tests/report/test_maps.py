@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from manyview import Views
 from manyview.present import plot
-from manyview.report.maps import _side_by_side, lay_out, lay_out_views, reduce
+from manyview.report.maps import _side_by_side, place_others, reduce, view_parts
 from manyview.report.subject import _influence_of
 
 
@@ -13,7 +13,7 @@ def test_further_rows_lie_amid_their_neighbours(monkeypatch) -> None:
     rng = np.random.default_rng(0)
     group = np.arange(600) % 2
     rows = rng.normal(size=(600, 4)) + 50 * group[:, None]
-    flat = lay_out(rows, method="pca")
+    flat = place_others(rows, plot.flatten(rows, method="pca"))
     assert flat.points.shape == (600, 2) and "200 rows" in flat.how
     middle = flat.points[:, 0].mean()
     side = flat.points[:, 0] > middle
@@ -25,9 +25,9 @@ def test_a_view_map_leaves_out_the_rows_without_it() -> None:
     first, second = rng.normal(size=(2, 40, 3))
     second[10:] = np.nan
     shown = np.arange(5, 35)
-    found = lay_out_views(Views([first, second]), shown, 2, method="pca")
-    assert [len(flat.rows) for flat in found] == [30, 5]
-    assert found[1].rows.tolist() == [0, 1, 2, 3, 4]
+    parts, places = view_parts(Views([first, second]), shown, 2)
+    assert [len(part) for part in parts] == [30, 5]
+    assert places[1].tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -61,9 +61,9 @@ def test_maps_and_influence_keep_the_callers_views_and_rows() -> None:
         found = _influence_of(None, views, labels)
         assert order[found.overall.argmax()] == 1
         assert found.overall.max() > 0.6
-        flat = lay_out_views(views, np.arange(120), 3, method="pca")
-        for v, own in zip(order, flat, strict=True):
-            maps.setdefault(v, []).append(np.abs(own.points))
+        shown, _ = view_parts(views, np.arange(120), 3)
+        for v, own in zip(order, shown, strict=True):
+            maps.setdefault(v, []).append(own)
     for first, second, third in maps.values():
         np.testing.assert_allclose(second, first, atol=1e-6)
         np.testing.assert_allclose(third, first, atol=1e-6)

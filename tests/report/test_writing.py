@@ -126,6 +126,16 @@ def test_plotly_missing_is_one_sentence(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_page_is_replaced_on_request_alone(evil_model, evil_views, tmp_path) -> None:
+    page = tmp_path / "r.html"
+    page.write_text("mine")
+    with pytest.raises(FileError, match=r"exists already.*overwrite=True"):
+        evil_model.report(page, evil_views, layout="pca")
+    assert page.read_text() == "mine"
+    evil_model.report(page, evil_views, layout="pca", overwrite=True)
+    assert "chart-map" in page.read_text(encoding="utf-8")
+
+
 def test_a_place_that_cannot_be_written_is_named(
     evil_model, evil_views, tmp_path
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from manyview.engine.local import LocalEngine
 from manyview.stages.sampling import (
+    _hash,
     agreement,
     draw,
     measure_influence,
@@ -113,6 +114,19 @@ def test_sparse_view_in_any_row_order():
     first = drawn([sp.csr_array(x)]).caller_rows
     second = drawn([sp.csr_array(x[shuffle])], block_rows=9).caller_rows
     np.testing.assert_array_equal(shuffle[second], first)
+
+
+@pytest.mark.filterwarnings("error")
+def test_sparse_values_far_from_zero_are_hashed_by_their_lowest_bits():
+    rng = np.random.default_rng(2)
+    x = 1e6 + rng.normal(size=(100, 3))
+    shuffle = rng.permutation(100)
+    first = drawn([sp.csr_array(x)]).caller_rows
+    second = drawn([sp.csr_array(x[shuffle])]).caller_rows
+    np.testing.assert_array_equal(shuffle[second], first)
+    steps = np.array([[1.0, -7.0], [2.0**32 + 1.0, -7.0], [1.0, -7.0 - 2.0**33]])
+    hashes = _hash(sp.csr_array(steps), np.array([3, 5], dtype=np.int32))
+    assert len(set(hashes.tolist())) == 1
 
 
 def test_missing_views_are_left_out_of_their_rows(views):

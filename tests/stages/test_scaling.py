@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manyview.engine.local import LocalEngine, open_engine
+from manyview.errors import InputError
 from manyview.stages.scaling import (
     SCALINGS,
     apply_scaling,
@@ -16,6 +17,7 @@ from manyview.stages.scaling import (
     make_scaling,
     mark_gaps,
     measure,
+    near_one,
     suggest,
 )
 from manyview.views.views import Block, Views
@@ -125,6 +127,50 @@ def test_global_scaling_keeps_the_columns_ratios(table):
 def test_no_scaling_only_centres(table):
     found = apply_scaling(table, scaling_of(table, None))
     np.testing.assert_allclose(found, table - table.mean(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("power", [-100, -60, 60, 100])
+def test_no_scaling_brings_near_one_what_could_not_be_squared(table, make, power):
+    far = (table * 2.0**power).astype(np.float32)
+    scaling = scaling_of(make(far), None, np.float32)
+    found = apply_scaling(make(far), scaling)
+    sized = found.toarray() if sp.issparse(found) else found
+    assert sized.dtype == np.float32
+    assert 0.1 < np.abs(sized).mean() < 10.0
+    # A power of two: every digit is still there.
+    mantissas = np.frexp(sized if scaling.shift is None else sized.std(axis=0))[0]
+    plain = far if scaling.shift is None else (far - scaling.shift).std(axis=0)
+    np.testing.assert_allclose(mantissas, np.frexp(plain)[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("size", "factor"), [(0.0, 1.0), (1e12, 1.0), (1e-12, 1.0)])
+def test_what_is_near_enough_stays_as_it_is(size, factor):
+    assert near_one(size) == factor
+    assert 0.5 < 2.0**-300 * near_one(2.0**-300) < 2.0
+    assert np.isfinite(near_one(5e-324))
+
+
+@pytest.mark.parametrize(
+    ("factor", "dtype", "seen"),
+    [
+        (1e37, "float32", "about"),
+        (1e-37, "float32", "about"),
+        (1e153, "float64", r"about \de\+153"),
+        (1e290, "float64", "(about 4e|beyond 1e150)"),
+    ],
+)
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_values_without_room_are_refused_by_number_and_size(make, factor, dtype, seen):
+    x = np.random.default_rng(0).normal(size=(30, 3)) * factor
+    with pytest.raises(InputError, match=f"number 0 .*{seen}.*{dtype} no room"):
+        moments_of(make(x.astype(dtype)), dtype=np.dtype(dtype))
+
+
+def test_a_column_too_small_to_compute_with_is_constant(table):
+    table[:, 1] *= 1e-40
+    found = moments_of(table.astype(np.float32), dtype=np.float32)
+    assert (found.std > 0).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])

@@ -1,6 +1,7 @@
 """The low-pass against FFT oracles; recordings, order keys, durations."""
 
 import warnings
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -216,9 +217,54 @@ def test_text_is_an_order_but_no_time():
         rows_as_they_stand(3, 1, order=letters, min_duration=2.0)
 
 
-def test_days_are_units_of_a_date_key():
-    days = np.datetime64("2024-01-01") + np.arange(40)
-    assert rows_as_they_stand(40, order=days, min_duration=8.0).n_low == [5]
+DAYS = np.datetime64("2024-01-01") + np.arange(40)
+MOMENTS = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=i) for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        DAYS,
+        DAYS.astype("datetime64[ns]"),
+        DAYS - DAYS[0],
+        MOMENTS,
+        [m.date() for m in MOMENTS],
+        [m - MOMENTS[0] for m in MOMENTS],
+    ],
+    ids=["days", "nanoseconds", "since", "zoned", "dates", "timedeltas"],
+)
+@pytest.mark.parametrize(
+    "length", ["8d", "192 hours", timedelta(days=8), np.timedelta64(8, "D")]
+)
+def test_durations_are_durations_whatever_the_dates_count_in(days, length):
+    assert rows_as_they_stand(40, order=days, min_duration=length).n_low == [5]
+
+
+def test_pandas_dates_and_durations():
+    pandas = pytest.importorskip("pandas")
+    days = pandas.Series(pandas.date_range("2024-01-01", periods=40, tz="Asia/Tokyo"))
+    length = pandas.Timedelta("8 days")
+    assert rows_as_they_stand(40, order=days, min_duration=length).n_low == [5]
+
+
+def test_a_duration_and_its_order_must_be_of_one_kind():
+    with pytest.raises(InputError, match=r"min_duration=8 has no unit.*'8s'"):
+        rows_as_they_stand(40, order=DAYS, min_duration=8.0)
+    with pytest.raises(InputError, match=r"'8s' is a time, and order holds numbers"):
+        rows_as_they_stand(40, order=np.arange(40.0), min_duration="8s")
+    with pytest.raises(InputError, match=r"no row has one.*order="):
+        rows_as_they_stand(40, min_duration="8s")
+
+
+def test_irregular_dates_say_their_median_in_seconds():
+    uneven = np.datetime64("2024-01-01", "s") + np.cumsum([0, 1, 9, 2, 30, 1, 60])
+    with pytest.warns(OrderWarning, match=r"median \([0-9.]+ s\)"):
+        rows_as_they_stand(7, 1, order=uneven, min_duration="2s")
+
+
+def test_moments_that_are_all_the_same_keep_everything():
+    still = np.full(20, np.datetime64("2024-01-01"))
+    assert rows_as_they_stand(20, order=still, min_duration="5s").n_low == [11]
 
 
 def test_places_are_whole_numbers():

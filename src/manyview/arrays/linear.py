@@ -165,8 +165,8 @@ def csr(columns: Array, weights: Array, n_columns: int) -> Any:
 def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
     """ZᵀZ, dense and in float64, of the sparse Z with these rows.
 
-    On a GPU by dense products of chunks. Weights cut to 11 binary digits pass
-    through TF32 unchanged, so only this product may use it.
+    On a GPU by dense products of chunks: weights cut to 11 binary digits are
+    half-precision numbers, and the sums of their products float32.
     """
     if not is_on_gpu(weights):
         # Sums in float32 would hang on the order of the rows.
@@ -179,17 +179,13 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
     import torch
 
     total = weights.new_zeros((n_columns, n_columns), dtype=torch.float64)
-    exact = torch.round(weights.to(torch.float32) * 1024) / 1024
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        for first in range(0, columns.shape[0], CHUNK_ROWS):
-            rows = slice(first, first + CHUNK_ROWS)
-            z = exact.new_zeros((columns[rows].shape[0], n_columns))
-            z.scatter_add_(1, columns[rows].to(torch.int64), exact[rows])
-            total += z.T @ z
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
+    exact = (torch.round(weights * 1024) / 1024).to(torch.float16)
+    for first in range(0, columns.shape[0], CHUNK_ROWS):
+        rows = slice(first, first + CHUNK_ROWS)
+        z = exact.new_zeros((columns[rows].shape[0], n_columns))
+        z.scatter_add_(1, columns[rows].to(torch.int64), exact[rows])
+        # A type of its own for the result: TF32 would be a switch that all threads see.
+        total += torch.mm(z.T, z, out_dtype=torch.float32)
     return total
 
 

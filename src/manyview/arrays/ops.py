@@ -37,6 +37,8 @@ def namespace(*arrays: Array) -> Any:
 def to_host(array: Array) -> np.ndarray[Any, Any]:
     """NumPy copy or view of an array that may live on a device."""
     if is_torch_array(array):
+        if array.dtype.is_floating_point and array.dtype.itemsize < 4:
+            array = array.float()  # NumPy knows but one float of two bytes
         return np.asarray(array.detach().cpu().numpy())
     return np.asarray(array)
 
@@ -289,10 +291,9 @@ def z_score(rows: Array, centre: bool = True) -> Array:
     xp = namespace(rows)
     mean = xp.mean(rows, axis=1, keepdims=True) if centre else None
     away = rows if mean is None else rows - mean
-    square = row_norms(away) / max(rows.shape[1] - 1, 1)
-    length = xp.sqrt(square)
+    length = xp.sqrt(row_norms(away) / max(rows.shape[1] - 1, 1))
     # Rounding of a constant row must not be blown up to variance 1.
-    size = length if mean is None else xp.sqrt(square + mean[:, 0] ** 2)
+    size = length if mean is None else length + xp.abs(mean[:, 0])
     flat = length <= 8 * xp.finfo(rows.dtype).eps * size
     one = xp.ones_like(length)
     factor = xp.where(flat, 0.0 * one, one / xp.where(flat, one, length))

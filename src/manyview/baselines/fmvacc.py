@@ -13,7 +13,7 @@ from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
-from manyview.baselines.parts.standardise import z_feature
+from manyview.baselines.parts.standardise import scaled, z_feature
 from manyview.kmeans.passes import quiet_fit
 from manyview.views.parsing import child_seed, generator
 
@@ -118,7 +118,7 @@ class FMVACC(MultiViewClusterer):
         n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(order))
         fits = []
         for x in Xs:
-            A = kmeans_centres(x, n_anchors, child_seed(rng))
+            A = kmeans_centres(scaled(x, None), n_anchors, child_seed(rng))
             fits.append(anchor_fit(z_feature(x), A, self.beta, self.exact))
         graphs = [fit.Z for fit in fits]
         self.matches_ = np.stack(

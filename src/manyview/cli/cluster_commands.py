@@ -1,15 +1,16 @@
 """``manyview fit``, ``choose-k``, ``score`` and ``methods``."""
 
+from __future__ import annotations
+
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from typer import Argument, Option
 
 import manyview
-from manyview.base import MultiViewClusterer, views_of
 from manyview.cli import options, terminal
 from manyview.cli.estimator_options import (
     choose_smoothing,
@@ -18,12 +19,20 @@ from manyview.cli.estimator_options import (
     parse_settings,
     place_settings,
 )
-from manyview.cli.read_input import known_scores, match_rows, read_labels, read_views
+from manyview.cli.read_input import (
+    known_scores,
+    match_rows,
+    read_labels,
+    read_views,
+    record_of,
+)
 from manyview.errors import InputError
-from manyview.files.json_value import json_value
-from manyview.files.run_folder import MODEL, Run, check_target, writing
 from manyview.present.table import Table
 from manyview.running.progress import shown
+
+if TYPE_CHECKING:
+    from manyview.base import MultiViewClusterer
+    from manyview.files.run_folder import Run
 
 
 def fit(
@@ -52,6 +61,9 @@ def fit(
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
     """
+    from manyview.base import views_of
+    from manyview.files.run_folder import MODEL, check_target, writing
+
     method, smooth = choose_smoothing(method, smoothing)
     place = place_settings(engine, scheduler, checkpoint)
     given = smooth | parse_settings(settings) | place
@@ -61,13 +73,14 @@ def fit(
     with connected(scheduler):
         here = scheduler is None
         views = read_views(files, view, labels, fill) if here else views_of(files)
-        run = _fit(model, views, files, time.perf_counter() - start)
+        source = record_of(files, labels, fill)
+        run = _fit(model, views, source, time.perf_counter() - start)
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)
-    sizes = np.unique(run.labels, return_counts=True)[1]
+    sizes = Counter(run.labels.tolist()).values()
     terminal.say(
         f"{run.method}: {len(views)} rows, {views.n_views} views, {len(sizes)} "
-        f"clusters of {sizes.min()} to {sizes.max()} rows, "
+        f"clusters of {min(sizes)} to {max(sizes)} rows, "
         f"{run.timings['fitting']:.1f} s"
     )
     if run.scores is not None:
@@ -76,20 +89,26 @@ def fit(
 
 
 def _fit(
-    model: MultiViewClusterer, views: manyview.Views, files: list[str], reading: float
+    model: MultiViewClusterer,
+    views: manyview.Views,
+    source: dict[str, Any],
+    reading: float,
 ) -> Run:
+    from manyview.arrays.ops import to_host
+    from manyview.files.run_folder import Run
+
     start = time.perf_counter()
     with shown(True, f"Fitting {type(model).__name__}"):
         model.fit(views)
     fitting = time.perf_counter() - start
     embedding = getattr(model, "embedding_", None)
     return Run(
-        labels=np.asarray(model.labels_),
+        labels=to_host(model.labels_),
         method=type(model).__name__,
         settings=model.get_params(),
-        data={"files": files, **manyview.datasets.summary(views)},
+        data={**source, **manyview.datasets.summary(views)},
         timings={"reading": reading, "fitting": fitting},
-        embedding=None if embedding is None else np.asarray(embedding),
+        embedding=None if embedding is None else to_host(embedding),
         row_names=views.row_names,
         scores=known_scores(views, model.labels_),
         extra={"command": "fit"},
@@ -114,6 +133,8 @@ def choose_k(
     Example:
       manyview choose-k data.mat --to 15 --figure clusters
     """
+    from manyview.files.json_value import json_value
+
     views = read_views(files, view, "none", fill)
     last = most or manyview.selection.default_candidates(len(views))[-1]
     wanted = range(least, last + 1)

@@ -67,6 +67,8 @@ def datasets(
     Example:
       MANYVIEW_DATA=~/data manyview datasets --check
     """
+    from manyview.datasets.registry import none_found
+
     with shown(True, "Looking at data sets"):
         rows = manyview.datasets.describe(read=check)
     columns = ["name", "found", "rows", "classes", "row order", "features of the views"]
@@ -78,7 +80,8 @@ def datasets(
         if row["problem"]:
             terminal.note(f"{row['name']}: {row['problem']}")
     if not any(row["found"] for row in rows):
-        terminal.note("None was found. Set MANYVIEW_DATA to the folder that has them.")
+        why = none_found()
+        terminal.note(f"{why}Set MANYVIEW_DATA to the folder that has the data sets.")
 
 
 def _data_row(row: dict[str, Any]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ scikit-learn's digits ship with it, so nothing is downloaded. Rows are shuffled;
 the labels are used for the scores alone.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ from typer import Option
 
 import manyview
 from manyview.cli import options, terminal
-from manyview.files.run_folder import META, Run, check_target, read_meta, writing
+from manyview.errors import install_command
 from manyview.present.table import BEST, Table
 from manyview.running.progress import shown
 
@@ -54,7 +56,7 @@ def demo(
     if drawn:
         terminal.say_written(folder / PICTURE, "Picture")
     else:
-        how = f"Get it: {manyview.plot.INSTALL}"
+        how = f"Get it: {install_command('plot')}"
         terminal.say(f"No picture was drawn: matplotlib is not installed. {how}")
 
 
@@ -107,6 +109,8 @@ def _table(rows: list[Row], digits: int) -> Table:
 
 def may_replace(out: str | Path, *, force: bool = False) -> bool:
     """May the folder be written? True if an earlier run there is to be replaced."""
+    from manyview.files.run_folder import META, check_target, read_meta
+
     folder = Path(out).expanduser()
     if not force and (folder / META).is_file():
         force = read_meta(folder).get("command") == COMMAND
@@ -118,6 +122,8 @@ def write_demo(
     out: str | Path, views: manyview.Views, rows: list[Row], seed: int, force: bool
 ) -> tuple[Path, bool]:
     """Write table, run and picture; the folder, and whether a picture was drawn."""
+    from manyview.files.run_folder import Run, writing
+
     best = rows[-1]
     run = Run(
         labels=best.model.labels_,

@@ -1,13 +1,16 @@
 """From ``--method``, ``--set name=value`` and where to run to an estimator."""
 
+from __future__ import annotations
+
 import ast
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from manyview.base import MultiViewClusterer
-from manyview.engine.dask_workers import connect
-from manyview.errors import InputError
+from manyview.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from manyview.base import MultiViewClusterer
 
 _WORDS = {"none": None, "true": True, "false": False}
 _OWN_OPTIONS = {"n_clusters": "--clusters", "random_state": "--seed"}
@@ -25,7 +28,7 @@ def make_estimator(
     method: str, clusters: str, seed: int, settings: dict[str, Any]
 ) -> MultiViewClusterer:
     """The named method with the given parameters, the rest at its defaults."""
-    from manyview.methods import find_method, suggest
+    from manyview.methods import find_method
 
     found = find_method(method)
     if seed < 0:
@@ -35,7 +38,7 @@ def make_estimator(
     for name in params:
         if name not in known:
             raise InputError(
-                f"{found.name} has no parameter {name!r}. {suggest(name, known)}"
+                f"{found.name} has no parameter {name!r}. {did_you_mean(name, known)}"
                 f"Its parameters are {', '.join(known)}."
             )
     if "random_state" in known:
@@ -119,4 +122,8 @@ def place_settings(
 
 def connected(scheduler: str | None) -> AbstractContextManager[object]:
     """Be a client of the scheduler, if there is one."""
-    return nullcontext() if scheduler is None else connect(scheduler)
+    if scheduler is None:
+        return nullcontext()
+    from manyview.engine.dask_workers import connect
+
+    return connect(scheduler)

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from typer import Argument, Option
 
 import manyview
 from manyview.cli import options, terminal
 from manyview.cli.estimator_options import make_estimator, parse_settings
 from manyview.cli.read_input import read_views
-from manyview.datasets.registry import unknown
-from manyview.engine.resources import parse_size
 from manyview.errors import FileError, InputError
 from manyview.running.progress import shown
 
@@ -256,13 +253,14 @@ class _Bench:
 
 def _sets(data: Sequence[str] | None) -> list[DataSet]:
     """The named data sets, or all that are found; a missing file is refused now."""
+    from manyview.datasets.registry import none_found, unknown
     from manyview.experiments.data_set import DataSet, found
 
     sets = [DataSet.of(d) for d in data] if data else found()
     if not sets:
         raise FileError(
-            "No data set was found. Set MANYVIEW_DATA to the folder that has them, or "
-            "name files with --data."
+            f"No data set was found. {none_found()}Set MANYVIEW_DATA to the folder "
+            "that has them, or name files with --data."
         )
     for s in sets:
         path = s.path()
@@ -272,6 +270,7 @@ def _sets(data: Sequence[str] | None) -> list[DataSet]:
 
 
 def _limits(seconds: float, memory: str | None, retry: bool, jobs: int = 1) -> Limits:
+    from manyview.engine.resources import parse_size
     from manyview.experiments.execute import Limits
 
     n_bytes = None if memory is None else parse_size(memory)
@@ -329,7 +328,7 @@ def audit(
         raise InputError(
             "The data has no classes to count. Say how many clusters with --clusters."
         )
-    n_clusters = clusters or len(np.unique(np.asarray(views.labels)))
+    n_clusters = clusters or len(set(views.labels.tolist()))
     model = None
     if method or settings:
         wanted, given = method or "SequenceS2MVTC", parse_settings(settings)

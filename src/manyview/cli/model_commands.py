@@ -12,8 +12,6 @@ import manyview
 from manyview.cli import options, terminal
 from manyview.cli.read_input import known_scores, read_model, read_views
 from manyview.errors import FileError, InputError
-from manyview.files.json_value import json_value
-from manyview.files.run_folder import REPORT, Run, check_target, read_meta, write_run
 from manyview.running.progress import shown
 
 if TYPE_CHECKING:
@@ -36,6 +34,8 @@ def predict(
       manyview fit data.mat -k 20 -o runs/first
       manyview predict runs/first more.mat -o runs/more
     """
+    from manyview.files.run_folder import Run, check_target, write_run
+
     fitted: Any = read_model(model)
     if not hasattr(fitted, "predict"):
         raise InputError(
@@ -108,6 +108,8 @@ def explain(
 
 
 def _plain(found: Explanation) -> dict[str, Any]:
+    from manyview.files.json_value import json_value
+
     return {
         "views": list(found.view_names),
         "sizes": json_value(found.sizes),
@@ -141,6 +143,9 @@ def report(
         str | None,
         Option("--out", "-o", metavar="FILE", help="Default: RUN/report.html."),
     ] = None,
+    force: Annotated[
+        bool, Option("--force", help="Replace a page of that name.")
+    ] = False,
 ) -> None:
     """Write one page about a run that any browser opens, without a network.
 
@@ -149,13 +154,17 @@ def report(
       manyview report runs/first
       manyview report runs/first --labels classes.csv --audit -o first.html
     """
+    from manyview.files.atomic import require_free
+    from manyview.files.run_folder import REPORT, read_meta
+
     folder = Path(run).expanduser()
+    target = Path(out).expanduser() if out else folder / REPORT
+    require_free(target, overwrite=force)  # before an audit of minutes
     views = _views_of(read_meta(folder), data, labels, fill)
     found = _audit(run, views) if audit else None
-    target = Path(out).expanduser() if out else folder / REPORT
     with shown(True, "Drawing the maps"):
         path = manyview.report.write_run_report(
-            folder, target, views, audit=found, layout=layout
+            folder, target, views, audit=found, layout=layout, overwrite=force
         )
     terminal.say_written(path.absolute(), "Report")
 
@@ -166,15 +175,16 @@ def _views_of(
     """The data as the run read it; None, and a note, where it is not found."""
     known = meta.get("data") or {}
     files = data or known.get("files") or []
+    classes, fill = labels or known.get("labels"), fill or known.get("fill")
     names = [v["name"] for v in known.get("views") or []]
     try:
         if not files:
             raise FileError(
                 "The run does not say which files it read. Name them with --data."
             )
-        views = read_views(files, None, labels, fill)
+        views = read_views(files, None, classes, fill)
         same = not names or list(views.names) == names
-        return views if same else read_views(files, names, labels, fill)
+        return views if same else read_views(files, names, classes, fill)
     except FileError as error:
         if data or labels:
             raise

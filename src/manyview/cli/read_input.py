@@ -1,23 +1,22 @@
 """Reading what a command was given: views, a model, or labels alone."""
 
+from __future__ import annotations
+
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import manyview
-from manyview.base import MultiViewClusterer
-from manyview.datasets.layout import LABEL_NAMES
 from manyview.errors import FileError
-from manyview.files.npy_file import map_array
-from manyview.files.run_folder import META, MODEL
 from manyview.running.progress import shown
+
+if TYPE_CHECKING:
+    from manyview.base import MultiViewClusterer
 
 _TEXT = (".csv", ".tsv", ".txt")
 _DELIMITERS = (",", "\t", ";")
-_NAMES = (*LABEL_NAMES, "cluster", "clusters", "y_pred", "labels_pred", "prediction")
+_FOUND_NAMES = ("cluster", "clusters", "y_pred", "labels_pred", "prediction")
 
 
 def read_views(
@@ -38,6 +37,20 @@ def read_views(
     return views if fill is None else views.filled(fill)
 
 
+def record_of(files: list[str], labels: str | None, fill: str | None) -> dict[str, Any]:
+    """What a run keeps of its input, to read it again from whatever folder."""
+    return {
+        "files": [_from_anywhere(f) for f in files],
+        "labels": None if labels is None else _from_anywhere(labels),
+        "fill": fill,
+    }
+
+
+def _from_anywhere(name: str) -> str:
+    path = Path(name).expanduser()
+    return str(path.absolute()) if path.exists() else name
+
+
 def choose_labels(labels: str | None) -> Any:
     """The option as `load` takes it: a name, False or the labels themselves."""
     if labels == "none":
@@ -49,6 +62,8 @@ def choose_labels(labels: str | None) -> Any:
 
 def read_model(source: str | Path) -> MultiViewClusterer:
     """The fitted model of a file, or of the folder of a run."""
+    from manyview.files.run_folder import MODEL
+
     path = Path(source).expanduser()
     return manyview.load_model(path / MODEL if path.is_dir() else path)
 
@@ -69,6 +84,8 @@ class LabelFile(NamedTuple):
 
 def read_labels(source: str) -> LabelFile:
     """Labels from any of the places they may be in."""
+    from manyview.files.run_folder import META
+
     path = Path(source).expanduser()
     if (path / META).is_file():
         path = path / "labels.csv"
@@ -97,13 +114,15 @@ def _from_data(source: str) -> LabelFile:
 
 
 def _from_npy(path: Path) -> LabelFile:
+    from manyview.files.npy_file import map_array
+
     array = map_array(path)
     if array.ndim == 0 or array.size != max(array.shape):
         raise FileError(
             f"{path.name} holds an array of shape {array.shape}, not labels. Give "
             "a vector with one entry per row."
         )
-    return LabelFile(np.asarray(array).ravel(), None)
+    return LabelFile(array.ravel(), None)
 
 
 def _from_text(path: Path) -> LabelFile:
@@ -127,7 +146,7 @@ def _from_table(path: Path, table: list[list[str]]) -> LabelFile:
             f"{path.name} has {width} columns in its first line but "
             f"{len(table[ragged])} in line {ragged + 1}. Give every row the same."
         )
-    usual = [i for i, name in enumerate(table[0]) if name.lower() in _NAMES]
+    usual = [i for i, name in enumerate(table[0]) if _is_usual(name)]
     if not usual and width > 2:
         raise FileError(
             f"{path.name} has {width} columns ({', '.join(table[0][:8])}), none of "
@@ -141,9 +160,16 @@ def _from_table(path: Path, table: list[list[str]]) -> LabelFile:
 
 def _has_header(values: Sequence[str]) -> bool:
     """Is the first entry a usual name, or the only one that is no number?"""
-    if values[0].lower() in _NAMES:
+    if _is_usual(values[0]):
         return True
     return len(values) > 1 and not _is_number(values[0]) and _is_number(values[1])
+
+
+def _is_usual(name: str) -> bool:
+    """Is a column of this name one of labels or clusters?"""
+    from manyview.datasets.layout import LABEL_NAMES
+
+    return name.lower() in (*LABEL_NAMES, *_FOUND_NAMES)
 
 
 def _is_number(text: str) -> bool:

@@ -80,7 +80,7 @@ def load(
     result = raw.to_views()
     result.origin = raw.origin or (known.name if known else paths[0].name)
     if known is not None and views is None:
-        registry.check(known, result, paths[0])
+        registry.check(known, result, paths[0], classes=labels is None)
     return result
 
 
@@ -92,7 +92,7 @@ def _locate(source: Source) -> tuple[list[Path], registry.Known | None]:
             raise FileError("No file was given. Name at least one.")
         missing = [p for p in paths if not p.exists()]
         if missing:
-            raise FileError(f"There is no file {missing[0]}. Check the path.")
+            raise registry.no_file(missing[0])
         return paths, None
     path = Path(source).expanduser()
     if path.exists():

@@ -16,7 +16,7 @@ import numpy as np
 from manyview.datasets.data_folder import SUFFIX
 from manyview.datasets.raw_data import NDArray, RawData, n_bytes
 from manyview.engine.resources import require_room
-from manyview.errors import FileError
+from manyview.errors import FileError, did_you_mean
 from manyview.files.npy_file import file_checksum
 from manyview.views.views import Views
 
@@ -116,23 +116,57 @@ def locate(entry: Known) -> Path:
     path = search(entry)
     if path is not None:
         return path
-    root = os.environ.get(ENVIRONMENT)
-    place = f"the folder {root}" if root else f"a folder, set {ENVIRONMENT} to it,"
+    root, problem = os.environ.get(ENVIRONMENT), no_folder()
+    place = f"a folder, set {ENVIRONMENT} to it," if problem else f"the folder {root}"
     raise FileError(
         f"{entry.name} was not found: expected {entry.name}.mat (or .npz, .h5mu, "
         f"{SUFFIX}) with {entry.rows} rows, views of "
         f"{', '.join(map(str, entry.features))} features and {entry.classes} classes. "
-        f"It is published in {entry.source}. Put the file into {place} or give its "
-        "path."
+        f"It is published in {entry.source}. {problem}Put the file into {place} or "
+        "give its path."
+    )
+
+
+def no_folder() -> str:
+    """Why there is no folder to look in, as a sentence; nothing where there is."""
+    root = os.environ.get(ENVIRONMENT)
+    if not root:
+        return f"{ENVIRONMENT} is not set. "
+    return "" if folders() else f"{ENVIRONMENT} names {root}, which is no folder. "
+
+
+def none_found() -> str:
+    """What to say where not one data set was found."""
+    return (
+        no_folder() or f"The folder {os.environ[ENVIRONMENT]} has no known data set. "
     )
 
 
 def unknown(source: str) -> FileError:
     """What to say about a name that is neither a file nor in the registry."""
+    path = Path(source).expanduser()
+    if path.suffix or len(path.parts) > 1:
+        return no_file(path)
+    names = [name for e in known() for name in (e.name, *e.aliases)]
     return FileError(
-        f"{source!r} is neither an existing file nor a known data set. Check the "
-        f"path, or use one of: {', '.join(e.name for e in known())}."
+        f"{source!r} is neither an existing file nor a known data set. "
+        f"{did_you_mean(source, names)}Check the path; 'manyview datasets' lists the "
+        "names it knows."
     )
+
+
+def no_file(path: Path) -> FileError:
+    """What to say about a path that leads nowhere."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return FileError(
+            f"There is no file {path}: the folder {folder} does not exist. Check the "
+            "path."
+        )
+    near = did_you_mean(path.name, [p.name for p in folder.iterdir()])
+    if named(path.name):
+        near = f"The known data set {path.name} is to be given by itself. "
+    return FileError(f"There is no file {path.name} in {folder}. {near}Check the path.")
 
 
 def is_trusted(path: Path) -> bool:
@@ -154,10 +188,13 @@ def decode(entry: Known, raw: RawData, memory_limit: int) -> RawData:
     return replace(raw, views=decoded)
 
 
-def check(entry: Known, views: Views, path: Path) -> None:
-    """Compare a loaded data set with what the registry says of it."""
-    classes = 0 if views.labels is None else len(np.unique(views.labels))
-    seen = (len(views), views.n_features, classes)
+def check(entry: Known, views: Views, path: Path, *, classes: bool = True) -> None:
+    """Compare a loaded data set with what the registry says of it.
+
+    Its `classes` only where it was loaded with its own labels.
+    """
+    found = 0 if views.labels is None else len(np.unique(views.labels))
+    seen = (len(views), views.n_features, found if classes else entry.classes)
     if seen != (entry.rows, entry.features, entry.classes):
         raise FileError(
             f"{path} is not {entry.name} as it is known: it has {seen[0]} rows, views "

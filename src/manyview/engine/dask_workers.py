@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from manyview.engine import partition as worker
-from manyview.errors import DependencyError, DeviceError, InputTypeError, ManyviewError
+from manyview.errors import (
+    DependencyError,
+    DeviceError,
+    InputTypeError,
+    ManyviewError,
+    install_command,
+)
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -33,7 +39,7 @@ def find_client(engine: Any) -> Client:
     except ImportError as missing:
         raise DependencyError(
             "engine='dask' and Dask arrays need dask and distributed. Install them: "
-            "pip install 'manyview[dask]'."
+            f"{install_command('dask')}."
         ) from missing
     if isinstance(engine, Client):
         return engine

@@ -27,7 +27,7 @@ from manyview.engine.contract import (
     rows_alone,
 )
 from manyview.engine.scratch import parse_memory
-from manyview.errors import DependencyError, DeviceError, InputError
+from manyview.errors import DependencyError, DeviceError, InputError, install_command
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
@@ -69,8 +69,8 @@ def _import_torch(wanted: str) -> Any:
         import torch
     except ImportError as error:
         raise DependencyError(
-            f"device={wanted!r} needs torch, which is not installed. Install it with "
-            "'pip install manyview[torch]', or leave device at None."
+            f"device={wanted!r} needs torch, which is not installed. Install it, "
+            f"{install_command('torch')}, or leave device at None."
         ) from error
     return torch
 

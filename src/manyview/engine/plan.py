@@ -7,6 +7,7 @@ happens. Without a limit everything is kept in memory.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 
@@ -79,6 +80,9 @@ class Plan:
             f"{self.peak_bytes / 1e9:.2f} GB"
         )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def _duration(seconds: float) -> str:

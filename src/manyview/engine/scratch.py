@@ -12,6 +12,7 @@ import errno
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ class Scratch:
             model.dtype.itemsize
         )
         self._file = tempfile.TemporaryFile(prefix="manyview-")
+        weakref.finalize(self, self._file.close)
         self._is_lent = False
 
     def write(self, first: int, values: Array) -> None:
@@ -103,6 +105,7 @@ class FileRows:
         self._row_bytes = array.shape[1] * array.dtype.itemsize
         self._first = root.offset + array.ctypes.data - root.ctypes.data
         self._file = Path(str(array.filename)).open("rb", buffering=0)
+        weakref.finalize(self, self._file.close)
 
     def __getitem__(self, rows: Any) -> Array:
         if not isinstance(rows, slice):

@@ -33,6 +33,15 @@ def atomic_file(target: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def require_free(target: Path, *, overwrite: bool) -> None:
+    """Raise a `FileError` if the file exists and may not be replaced."""
+    if target.exists() and not overwrite:
+        raise FileError(
+            f"{target} exists already and is not replaced. Choose another name, or ask "
+            "for it: overwrite=True, on the command line --force."
+        )
+
+
 def write_text(target: Path, text: str) -> None:
     """A text file, whole or not at all."""
     with atomic_file(target) as part:

@@ -2,11 +2,12 @@
 
 A value is None, a bool, a number, a string, or one JSON object with a single
 key that says what it is: ``{"array": 3}``, ``{"tuple": […]}``,
-``{"record": ["kernel", {…}]}``. Records are those of the fixed table in
-`manyview.files.schema`: no file can name another class.
+``{"record": ["kernel", {…}]}``. A duration becomes its text in seconds. Records are
+those of the fixed table in `manyview.files.schema`: no file can name another class.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from array_api_compat import is_array_api_obj
 from manyview.arrays.ops import to_host
 from manyview.errors import FileError, InputTypeError
 from manyview.files.schema import RECORDS, record_name
+from manyview.stages.durations import duration_text
 
 Matrix = np.ndarray[Any, Any]
 
@@ -42,6 +44,8 @@ class Encoder:
             return value
         if isinstance(value, float):
             return {"float": repr(float(value))}
+        if isinstance(value, (timedelta, np.timedelta64)):
+            return duration_text(value)
         if isinstance(value, np.generic):
             return {"scalar": self._array(np.asarray(value), name, value)}
         if isinstance(value, type) and issubclass(value, np.generic):

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from manyview.arrays.ops import to_host
+from manyview.stages.durations import duration_text
 
 Matrix = np.ndarray[Any, Any]
 
@@ -24,6 +26,8 @@ def json_value(value: Any, describe: Callable[[Matrix], Any] = _list_or_shape) -
     if isinstance(value, (float, np.floating)):
         number = float(value)
         return number if np.isfinite(number) else repr(number)
+    if isinstance(value, (timedelta, np.timedelta64)):
+        return duration_text(value)
     if isinstance(value, np.generic):
         return json_value(value.item(), describe)
     if isinstance(value, np.dtype):

@@ -12,6 +12,7 @@ from typing import Any
 
 from manyview import __version__
 from manyview.errors import FileError, InputTypeError
+from manyview.files.atomic import require_free
 from manyview.files.codec import Encoder, decode
 from manyview.files.container import read_container, write_container
 from manyview.files.migrations import VERSION, migrate
@@ -20,10 +21,13 @@ from manyview.files.schema import ATTRIBUTES, PLACE, attribute_name, is_public
 FindClass = Callable[[str], type[Any] | None]
 
 
-def write_model(model: Any, path: str | os.PathLike[str]) -> Path:
+def write_model(
+    model: Any, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> Path:
     """Write a fitted model, whole or not at all; the file's path."""
     model._check_fitted()
     target = Path(path).expanduser()
+    require_free(target, overwrite=overwrite)
     kind = type(model)
     if not kind.__module__.startswith("manyview."):
         raise InputTypeError(

@@ -164,13 +164,12 @@ def _write_labels(path: Path, run: Run) -> None:
 
 
 def _meta(run: Run) -> dict[str, Any]:
-    sizes = np.unique(run.labels, return_counts=True)[1]
     return {
         "format": FORMAT,
         "method": run.method,
         "settings": json_value(run.settings),
         "data": json_value(run.data),
-        "cluster_sizes": json_value(np.sort(sizes)[::-1]),
+        "cluster_sizes": json_value(np.bincount(run.labels)),
         "scores": json_value(run.scores),
         "timings": json_value(run.timings),
         **json_value(run.extra),

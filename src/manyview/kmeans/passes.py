@@ -59,11 +59,9 @@ KMEANS_SAMPLE = 8192
 MOST_PASSES = 20
 LEVEL_INERTIA = 1e-5  # inertias closer than this are level: rounding must not choose
 MOST_STEPS = 300  # scikit-learn's own bound; searches on a sample end long before
-# Twenty rows per cluster find nearly what Ward's tree of all rows finds (DESIGN.md).
-WARD_ROWS_PER_CLUSTER = 20
-MOST_WARD_ROWS = 4096
-# A squared distance below this share of the lengths is rounding.
-NO_DISTANCE = 1e-12
+WARD_ROWS_PER_CLUSTER = 20  # find nearly what the tree of all rows does (DESIGN.md)
+MOST_WARD_ROWS = 4096  # the tree takes their square
+NO_DISTANCE = 1e-12  # a squared distance below this share of the lengths is rounding
 # Starts whose sums of squares differ by less are level.
 LEVEL_SUM = 1e-5
 DRAWN_AT_ONCE = 2**22  # random numbers: 16 MB of float32
@@ -296,8 +294,10 @@ def _pick(
 ) -> tuple[Array, Array]:
     """The best of a few rows, by every search: distances after it, and its number."""
     xp = namespace(nearest)
-    with np.errstate(divide="ignore"):
-        tries = smallest(race / nearest, n_tries)[1]
+    # A row that repeats a picked one never arrives, not even with no time to take.
+    apart, one = nearest > 0.0, xp.ones_like(nearest)
+    arrival = xp.where(apart, race / xp.where(apart, nearest, one), np.inf * one)
+    tries = smallest(arrival, n_tries)[1]
     closer = _distances(points, tries, each)
     closer = xp.minimum(closer, nearest[:, None, :])
     # Two rows that are each other's nearest lower the sum alike: of those

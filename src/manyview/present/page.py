@@ -32,6 +32,11 @@ def templates() -> Environment:
     return found
 
 
+def notebook_html(*parts: Any) -> str:
+    """Sentences and tables as a notebook shows them, without scripts."""
+    return str(fill_template("present/notebook.html", parts=parts))
+
+
 def fill_template(name: str, **values: Any) -> Markup:
     """A template of the package with its values, every text among them escaped."""
     from markupsafe import Markup

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from manyview.files.atomic import write_text
-from manyview.present.page import fill_template
+from manyview.present.page import fill_template, notebook_html
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -59,7 +59,8 @@ class Table:
     align: str = ""  # "l" or "r" by column; by default numbers follow one name
 
     @property
-    def _sides(self) -> str:
+    def sides(self) -> str:
+        """ "l" or "r" for every column."""
         return self.align or "l" + "r" * (len(self.columns) - 1)
 
     def add(self, *cells: Cell | str) -> None:
@@ -85,7 +86,7 @@ class Table:
         caption = " ".join(map(tex, [self.caption, *self.notes]))
         return (
             "\\begin{table}\n\\centering\n"
-            f"\\begin{{tabular}}{{{self._sides}}}\n\\toprule\n"
+            f"\\begin{{tabular}}{{{self.sides}}}\n\\toprule\n"
             f"{' & '.join(map(tex, self.columns))} \\\\\n\\midrule\n{body}\n"
             f"\\bottomrule\n\\end{{tabular}}\n\\caption{{{caption}}}\n"
             "\\end{table}\n"
@@ -104,8 +105,11 @@ class Table:
 
         A long one that `scrolls` does so by itself, below its own heading.
         """
-        facts = {"sides": self._sides, "scrolls": scrolls and len(self.rows) > LONG}
-        return fill_template("present/table.html", table=self, **facts)
+        scrolls = scrolls and len(self.rows) > LONG
+        return fill_template("present/table.html", table=self, scrolls=scrolls)
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
 
     def to_terminal(self) -> TerminalTable:
         """For a console of rich: best bold, second best underlined."""
@@ -119,7 +123,7 @@ class Table:
             title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False,
             padding=0,
         )  # fmt: skip
-        for i, (name, side) in enumerate(zip(self.columns, self._sides, strict=True)):
+        for i, (name, side) in enumerate(zip(self.columns, self.sides, strict=True)):
             found.add_column(
                 Text(name),
                 justify="right" if side == "r" else "left",

@@ -15,19 +15,18 @@ import numpy as np
 from markupsafe import Markup
 
 from manyview.base import MultiViewClusterer
-from manyview.errors import DependencyError
-from manyview.files.atomic import write_text
+from manyview.errors import DependencyError, install_command
+from manyview.files.atomic import require_free, write_text
 from manyview.order_audit import MANY_ALIKE, OrderAudit, alike_beyond_chance
 from manyview.present.page import fill_template
 from manyview.report.maps import draw_maps
 from manyview.report.page_data import chart_data
 from manyview.report.page_tables import all_tables
 from manyview.report.subject import Subject, of_model, of_run
+from manyview.running.progress import shown
 from manyview.views.views import Views
 
 __all__ = ["write_report", "write_run_report"]
-
-INSTALL = "pip install 'manyview[report]'"
 
 
 def write_report(
@@ -39,6 +38,7 @@ def write_report(
     audit: OrderAudit | None = None,
     timings: Mapping[str, float] | None = None,
     layout: str = "auto",
+    overwrite: bool = False,
 ) -> Path:
     """Write one self-contained page about a fitted model; its path.
 
@@ -46,7 +46,7 @@ def write_report(
     ----------
     model : fitted estimator
     path : path
-        The HTML file; an existing one is replaced.
+        The HTML file.
     views : the views it was fitted on
     labels : array (n_samples,), optional
         Known classes to compare with; default those of the views.
@@ -56,6 +56,8 @@ def write_report(
         Seconds of the steps that led to the model.
     layout : {"auto", "tsne", "pca"}
         How rows are laid out in the plane; see `manyview.plot.flatten`.
+    overwrite : bool
+        Replace a file of that name.
 
     Examples
     --------
@@ -68,9 +70,12 @@ def write_report(
     >>> path.name
     'report.html'
     """
+    target = _target(path, overwrite)
     script = plotly_script()
     subject = of_model(model, views, labels, audit=audit, timings=timings)
-    return _write(path, subject, script, layout)
+    with shown(bool(getattr(model, "verbose", False)), "Drawing the maps"):
+        write_text(target, render(subject, script, layout=layout))
+    return target
 
 
 def write_run_report(
@@ -80,15 +85,18 @@ def write_run_report(
     *,
     audit: OrderAudit | None = None,
     layout: str = "auto",
+    overwrite: bool = False,
 ) -> Path:
     """Write the page of a run that ``manyview fit`` left in a folder; its path.
 
     Without the views, the page does without maps of the views, features and
     known classes.
     """
+    target = _target(path, overwrite)
     script = plotly_script()
     subject = of_run(folder, views, audit=audit)
-    return _write(path, subject, script, layout)
+    write_text(target, render(subject, script, layout=layout))
+    return target
 
 
 def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
@@ -118,14 +126,14 @@ def plotly_script() -> str:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise DependencyError(
-            f"Reports need plotly, which is not installed. Install it: {INSTALL}."
+            "Reports need plotly, which is not installed. Install it: "
+            f"{install_command('report')}."
         ) from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 
-def _write(
-    path: str | os.PathLike[str], subject: Subject, script: str, layout: str
-) -> Path:
+def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """The file to write, refused before any work where it may not be."""
     target = Path(path).expanduser()
-    write_text(target, render(subject, script, layout=layout))
+    require_free(target, overwrite=overwrite)
     return target

@@ -8,7 +8,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
 from manyview.engine.local import open_engine
-from manyview.present.plot import Map, choose_rows, flatten
+from manyview.present.plot import Map, choose_rows, flatten_all
 from manyview.report.subject import Subject
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.stages.scaling import apply_scaling
@@ -17,7 +17,7 @@ from manyview.views.views import Views
 Matrix = np.ndarray[Any, Any]
 
 MOST_POINTS = 50_000  # WebGL pans that many without a stall
-VIEW_POINTS = 2_000  # of every view's map, a small picture
+VIEW_POINTS = 1_000  # of every view's map, a small picture
 SCALING_ROWS = 2_000  # shares of zeros and signs are settled by then
 BESIDE = 5  # laid-out neighbours that place a further row
 WIDTH = 50  # components that t-SNE sees; customary, more are mostly noise
@@ -40,18 +40,18 @@ def draw_maps(subject: Subject, method: str = "auto") -> Maps:
         shown = _side_by_side(views, rows, subject.n_clusters)
     else:
         return Maps(None, False, [])
-    main = lay_out(shown, method=method)._replace(rows=rows)
-    of_embedding = subject.embedding is not None
-    if views is None:
-        return Maps(main, of_embedding, [])
     few = choose_rows(len(rows), VIEW_POINTS)
-    by_view = lay_out_views(views, rows[few], subject.n_clusters, method=method)
-    return Maps(main, of_embedding, [m._replace(rows=few[m.rows]) for m in by_view])
+    parts, places = view_parts(views, rows[few], subject.n_clusters)
+    flat, *by_view = flatten_all([shown, *parts], method=method)
+    return Maps(
+        place_others(shown, flat)._replace(rows=rows),
+        subject.embedding is not None,
+        [m._replace(rows=few[p]) for m, p in zip(by_view, places, strict=True)],
+    )
 
 
-def lay_out(shown: Matrix, *, method: str = "auto") -> Map:
-    """The map of the given rows; those beyond what `flatten` takes lie amid others."""
-    flat = flatten(shown, method=method)
+def place_others(shown: Matrix, flat: Map) -> Map:
+    """The map with the rows that `flatten` left out, amid their neighbours."""
     every = np.arange(len(shown))
     if len(flat.rows) == len(every):
         return flat
@@ -68,20 +68,16 @@ def lay_out(shown: Matrix, *, method: str = "auto") -> Map:
     return Map(points, every, how)
 
 
-def lay_out_views(
-    views: Views, rows: Matrix, n_clusters: int, *, method: str = "auto"
-) -> list[Map]:
-    """The map of every view by itself, of the given rows that have it."""
+def view_parts(
+    views: Views | None, rows: Matrix, n_clusters: int
+) -> tuple[list[Matrix], list[Matrix]]:
+    """Every view of the given rows that have it, and the places of these."""
+    if views is None:
+        return [], []
     present = np.asarray(views.block(rows).present)
-    found = []
-    for v, x in enumerate(_scaled(views, rows, n_clusters)):
-        there = np.flatnonzero(present[:, v])
-        if there.size:
-            flat = flatten(reduce(x[there]), method=method)
-            found.append(flat._replace(rows=there))
-        else:
-            found.append(Map(np.empty((0, 2)), there, "nothing"))
-    return found
+    there = [np.flatnonzero(present[:, v]) for v in range(views.n_views)]
+    scaled = _scaled(views, rows, n_clusters)
+    return [reduce(x[t]) for x, t in zip(scaled, there, strict=True)], there
 
 
 def _side_by_side(views: Views, rows: Matrix, n_clusters: int) -> Matrix:

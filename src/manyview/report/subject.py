@@ -196,7 +196,7 @@ def second_choice(subject: Subject, rows: Matrix) -> list[int | None]:
 def _certainty_of(model: Any, embedding: Matrix | None, labels: Matrix) -> Any:
     """The fit's own, or as a k-means of the embedding would have it."""
     if hasattr(model, "certainty_"):
-        return model.certainty_
+        return to_host(model.certainty_)
     if embedding is None:
         return None
     means = cluster_means(embedding, labels)

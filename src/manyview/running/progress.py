@@ -2,32 +2,23 @@
 
 Passes announce themselves here; a listener (a rich progress bar, a callback)
 is installed for the current context only, so two fits in two threads do not
-mix their bars. scikit-learn's callbacks hear of every pass as a task; they exist
-from its version 1.9 on, as an experimental part. Ctrl-C while rounds run finishes
-the round and keeps its labels.
+mix their bars. Ctrl-C while rounds run finishes the round and keeps its labels.
 """
 
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
-
-try:
-    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks as _managed
-except ImportError:
-    _managed = None
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """scikit-learn before 1.9 has no callbacks."""
-
+from html import escape
+from typing import Any
 
 PATIENCE = 2.0  # seconds of work before anything is shown
+REFRESH = 0.2  # seconds between two looks of a bar in a notebook: a smooth enough one
 
 Listener = Callable[[str, int, int], None]
-Method = TypeVar("Method", bound=Callable[..., Any])
 _listener: ContextVar[Listener | None] = ContextVar("manyview_progress", default=None)
 
 
@@ -77,15 +68,19 @@ def stop_is_asked() -> bool:
 
 @contextmanager
 def task(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Announce `total` pieces of work; the yielded function reports one done."""
+    """Announce `total` pieces of work; the yielded function reports one done.
+
+    Threads that share the work may call it side by side.
+    """
     listener = _listener.get()
-    done = 0
+    done, lock = 0, threading.Lock()
 
     def advance() -> None:
         nonlocal done
-        done += 1
-        if listener is not None:
-            listener(title, done, total)
+        with lock:
+            done += 1
+            if listener is not None:
+                listener(title, done, total)
 
     if listener is not None:
         listener(title, 0, total)
@@ -96,12 +91,62 @@ def task(title: str, total: int) -> Iterator[Callable[[], None]]:
 def shown(wanted: bool, title: str = "Working") -> Iterator[None]:
     """A progress bar on standard error, if wanted, for work over two seconds.
 
-    Where standard error is no terminal, one line with the title takes its place.
+    In a notebook it stands below the cell, and at the end one line with the time in
+    its place. Where standard error is no terminal, one line with the title does.
     Inside another listener nothing is added: that one hears the work already.
     """
     if not wanted or _listener.get() is not None:
         yield
-        return
+    elif in_notebook():
+        with _below_cell(title):
+            yield
+    else:
+        with _on_terminal(title):
+            yield
+
+
+def in_notebook() -> bool:
+    """Does this run in the kernel of a notebook?"""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+@contextmanager
+def _below_cell(title: str) -> Iterator[None]:
+    from IPython.display import display
+
+    began, last, shown_at = time.monotonic(), 0.0, None
+
+    def show(text: str, bar: str = "") -> None:
+        nonlocal shown_at
+        both = {"text/plain": text, "text/html": f"{bar}<small>{escape(text)}</small>"}
+        if shown_at is None:
+            shown_at = display(both, raw=True, display_id=True)
+        else:
+            shown_at.update(both, raw=True)
+
+    def update(step: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - began >= PATIENCE and now - last >= REFRESH:
+            last = now
+            # A pass over one block is done or not: the bar then only moves about.
+            share = f' max="{total}" value="{done}"' if total > 1 else ""
+            text = f"{title}: {step}, {now - began:.0f} s"
+            show(text, f"<progress{share}></progress> ")
+
+    end = "stopped after"
+    try:
+        with listen(update):
+            yield
+        end = "done in"
+    finally:
+        if shown_at is not None:
+            show(f"{title}: {end} {time.monotonic() - began:.1f} s")
+
+
+@contextmanager
+def _on_terminal(title: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
@@ -130,38 +175,6 @@ def shown(wanted: bool, title: str = "Working") -> Iterator[None]:
         timer.join()
         if bars.live.is_started:
             bars.stop()
-
-
-def with_callbacks(method: Method) -> Method:
-    """The method, with its callbacks torn down at its end, whatever happens."""
-    if _managed is None:
-        return method
-    managed: Method = _managed(method)
-    return managed
-
-
-@contextmanager
-def passes_as_tasks(estimator: Any, X: Any) -> Iterator[None]:
-    """Tell the estimator's callbacks of every pass inside; one may ask to stop."""
-    listened = getattr(estimator, "_skl_callbacks", None)
-    if not listened and not hasattr(estimator, "_parent_callback_ctx"):
-        yield
-        return
-    context = estimator._init_callback_context(max_subtasks=None)
-    context.call_on_fit_task_begin(estimator=estimator, X=X)
-    task: Any = None
-
-    def tell(title: str, done: int, total: int) -> None:
-        nonlocal task
-        if done == 0:
-            task = context.subcontext(task_name=title)
-            task.call_on_fit_task_begin(estimator=estimator, X=X)
-        if done == total and task.call_on_fit_task_end(estimator=estimator, X=X):
-            ask_to_stop()
-
-    with listen(tell):
-        yield
-    context.call_on_fit_task_end(estimator=estimator, X=X)
 
 
 @contextmanager

@@ -198,10 +198,11 @@ def _hash(codes: Array, multiplier: Matrix) -> Array:
     """Mixed linear hash, modulo 2^32, of every row's rounded values.
 
     No value is further from the mean than √n standard deviations: in steps it
-    fits into 32 bits.
+    fits into 32 bits. Sparse ones are not centred, and their lowest bits are taken.
     """
     if sp.issparse(codes):
-        whole = np.rint(codes.data).astype(np.int32)
+        steps = np.fmod(np.rint(codes.data), 2.0**32).astype(np.int64)
+        whole = steps.astype(np.int32)
         rounded = sp.csr_array((whole, codes.indices, codes.indptr), codes.shape)
         return mix64(np.asarray(rounded @ multiplier).astype(np.int64))
     xp = namespace(codes)

@@ -24,6 +24,7 @@ from manyview.arrays.ops import (
     unit_rows,
 )
 from manyview.engine.contract import Engine, Result, State, touches
+from manyview.errors import InputError
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -42,6 +43,11 @@ LEAST_SPREAD = 1e-4
 # Rows and features that tell the kind of a view: bound the products of the rule.
 RULE_ROWS = 2000
 RULE_FEATURES = 600
+# Spreads beyond these, or below their inverse, leave a type no room: rows are hashed
+# in 2⁻¹⁶ of a spread, and squared in float64.
+ROOM = {"float32": 2.0**110, "float64": 2.0**505}
+# Views beyond this size come near 1 first: float32 still squares and sums these.
+FAR = 2.0**40
 
 
 class Moments(NamedTuple):
@@ -92,13 +98,17 @@ class Tally(NamedTuple):
 def measure(engine: Engine) -> tuple[Moments, ...]:
     """Column moments of every view, in one pass."""
     _, notes = engine.run(survey_step, title="Surveying the views")
-    return tuple(_moments(parts) for parts in zip(*notes, strict=True))
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        found = [_moments(parts) for parts in zip(*notes, strict=True)]
+    pairs = zip(found, engine.view_order, strict=True)
+    return tuple(_with_room(m, engine.dtype.name, number) for m, number in pairs)
 
 
 @touches()
 def survey_step(block: Block, state: State, shared: None) -> Result:
     """Count, column means and squared deviations of this block's rows, per view."""
-    return Result(note=tuple(_survey(block, v) for v in range(len(block.views))))
+    with np.errstate(over="ignore", invalid="ignore"):  # `measure` refuses such views
+        return Result(note=tuple(_survey(block, v) for v in range(len(block.views))))
 
 
 def _survey(block: Block, v: int) -> Tally:
@@ -155,6 +165,25 @@ def _moments(parts: tuple[Tally, ...]) -> Moments:
     return Moments(count, mean, std, parts[0].sparse)
 
 
+def _with_room(moments: Moments, dtype: str, number: int) -> Moments:
+    """The moments, if the type of the blocks has room for the view's values.
+
+    A column whose spread is far too small for it counts as constant.
+    """
+    room = ROOM[dtype]
+    size = float(np.max([np.abs(moments.mean), moments.std]))
+    kept = np.where(moments.std > 1.0 / room, moments.std, 0.0)
+    if size <= room and (kept.any() or not moments.std.any()):
+        return moments._replace(std=kept)
+    seen = f"of about {size:.0e}" if np.isfinite(size) else "beyond 1e150"
+    wider = ", or give it in float64" if dtype == "float32" else ""
+    raise InputError(
+        f"View number {number} (the first is 0) holds values {seen}, which leave "
+        f"{dtype} no room to compute with. Multiply the view by a constant that brings "
+        f"them near 1{wider}."
+    )
+
+
 def make_scaling(moments: Moments, kind: str | None) -> Scaling:
     """The named transformation of one view.
 
@@ -162,7 +191,8 @@ def make_scaling(moments: Moments, kind: str | None) -> Scaling:
     deviation, ``"global"`` divides the whole view by one number; ``"cosine"``
     centres the features and brings every row to length 1, ``"unit"`` does so
     without centring, ``"root"`` takes square roots first; ``None`` only centres,
-    which no distance sees.
+    which no distance sees, and brings views that are far too large or too small to
+    square near 1.
     """
     if kind in ("unit", "root"):
         return Scaling(kind, root=kind == "root", unit=True)
@@ -173,7 +203,20 @@ def make_scaling(moments: Moments, kind: str | None) -> Scaling:
         size = np.sqrt(np.mean(moments.std**2))
         scale = np.full(moments.std.size, inverse(size))
         return Scaling(kind, shift=mean, scale=scale, unit=kind == "cosine")
-    return Scaling("none", shift=mean)
+    middle = 0.0 if mean is not None else moments.mean
+    factor = near_one(float(np.sqrt(np.mean(moments.std**2 + middle**2))))
+    sized = None if factor == 1.0 else np.full(moments.std.size, factor)
+    return Scaling("none", shift=mean, scale=sized)
+
+
+def near_one(size: float) -> float:
+    """A power of two that brings numbers of far too large or small a size near 1.
+
+    No digit is lost by it, and features of distances do not see it.
+    """
+    if size == 0.0 or 1.0 / FAR <= size <= FAR:
+        return 1.0
+    return 2.0 ** min(-round(math.log2(size)), 1000)
 
 
 def suggest(moments: Moments, rows: Array, n_clusters: int) -> str:

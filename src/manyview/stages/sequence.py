@@ -22,6 +22,7 @@ from array_api_compat import is_torch_array
 from manyview.arrays.ops import Array, cast, in_float64, like, namespace, to_host
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.errors import InputError, InputTypeError, OrderWarning
+from manyview.stages.durations import as_times, is_duration, seconds, steps_in_seconds
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Block
 
@@ -70,7 +71,7 @@ def make_sequence(
     order: Any = None,
     groups: Any = None,
     n_low: int,
-    min_duration: float | None,
+    min_duration: Any,
     periodic: bool,
 ) -> RowSequence:
     """Rows as they stand, or by `order`, within `groups`; checked."""
@@ -100,9 +101,10 @@ def make_sequence(
 
 
 def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
-    values: Matrix | None = check_per_row(key, n_samples, name)
-    if values is None:
+    given = check_per_row(key, n_samples, name)
+    if given is None:
         return None
+    values = as_times(given)
     if values.dtype.kind in "fmM" and not np.isfinite(values).all():
         raise InputError(f"{name} holds NaN or infinity. Give every row a value.")
     try:
@@ -116,32 +118,58 @@ def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
 
 
 def _duration_in_rows(
-    duration: float, key: Matrix | None, group: Matrix, rows: Matrix
+    duration: Any, key: Matrix | None, group: Matrix, rows: Matrix
 ) -> float:
-    """`min_duration` in rows: as given, or in units of the order key."""
+    """`min_duration` in rows: as given, or by the time from row to row."""
     if key is None:
+        if is_duration(duration):
+            raise InputError(
+                f"min_duration={duration!r} is a time, and no row has one. Give the "
+                "times of the rows as order=, or a number of rows."
+            )
         return max(float(duration), 1.0)
-    if key.dtype.kind not in "biufmM":
-        raise InputTypeError(
-            f"min_duration={duration:g} is counted in units of order, which holds "
-            f"{key.dtype} and no numbers or dates. Give the time of every row, or no "
-            "order to count in rows."
-        )
+    dates = key.dtype.kind in "mM"
+    _require_same_units(duration, key)
     same = group[rows][1:] == group[rows][:-1]
-    steps = np.diff(key[rows]).astype(np.float64)[same]
+    sorted_key = key[rows]
+    steps = steps_in_seconds(sorted_key) if dates else np.diff(sorted_key)
+    steps = steps.astype(np.float64)[same]
     steps = steps[steps > 0]
+    length = seconds(duration, "min_duration") if dates else float(duration)
     if not steps.size:
-        return max(float(duration), 1.0)
+        return 1.0 if dates else max(length, 1.0)
     spacing = float(np.median(steps))
     if np.mean(np.abs(steps - spacing) > 0.5 * spacing) > IRREGULAR:
         warnings.warn(
             "The order key is irregular: most steps differ from their median "
-            f"({spacing:g}) by more than half. min_duration is turned into rows by "
-            "that median; resample the recording if that is wrong.",
+            f"({spacing:g}{' s' if dates else ''}) by more than half. min_duration is "
+            "turned into rows by that median; resample the recording if that is wrong.",
             OrderWarning,
             stacklevel=4,
         )
-    return max(float(duration) / spacing, 1.0)
+    return max(length / spacing, 1.0)
+
+
+def _require_same_units(duration: Any, key: Matrix) -> None:
+    """A duration with a unit for dates, a plain number for numbers."""
+    if key.dtype.kind in "mM":
+        if not is_duration(duration):
+            raise InputError(
+                f"min_duration={duration:g} has no unit, and order holds dates. Write "
+                f"the unit, such as min_duration='{duration:g}s', or give a timedelta."
+            )
+    elif key.dtype.kind not in "biuf":
+        shown = repr(duration) if is_duration(duration) else f"{duration:g}"
+        raise InputTypeError(
+            f"min_duration={shown} is counted in units of order, which holds "
+            f"{key.dtype} and no numbers or dates. Give the time of every row, or no "
+            "order to count in rows."
+        )
+    elif is_duration(duration):
+        raise InputError(
+            f"min_duration={duration!r} is a time, and order holds numbers. Give a "
+            "number in the unit of order, or dates as order."
+        )
 
 
 def check_n_low(n_low: int, n_rows: int) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from manyview.errors import InputError
+from manyview.stages.durations import check_duration
 from manyview.stages.scaling import SCALINGS
 from manyview.views.parsing import (
     check_anchors,
@@ -80,9 +81,10 @@ def check_sequence_settings(model: Any) -> None:
             check_count(getattr(model, name), name)
     for name in ("beta", "smoothing_weight", "smoothing_growth", "rank_tol"):
         check_number(getattr(model, name), name)
-    for name in ("lam", "min_duration"):
-        if getattr(model, name) is not None:
-            check_number(getattr(model, name), name)
+    if model.lam is not None:
+        check_number(model.lam, "lam")
+    if model.min_duration is not None:
+        check_duration(model.min_duration, "min_duration")
     _refuse_silenced(model)
 
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import is_array_api_obj
+from array_api_compat import is_array_api_obj, is_torch_array
 
+from manyview.arrays.from_torch import dtype_of, plain_tensor
 from manyview.errors import FileError, InputError, InputTypeError, RowError
 
 
@@ -63,6 +64,8 @@ def parse_view(item: Any, name: str) -> Parsed:
     if sp.issparse(item):
         array = item if item.format in ("csr", "csc") else item.tocsr()
         array = array.tocsr() if array.format == "csc" else array
+    elif is_torch_array(item):
+        array = plain_tensor(item, name)
     elif not (is_array_api_obj(item) or reads_on_demand(item)):
         array = _to_array(item, name)
     _check_kind(array, name)
@@ -125,7 +128,7 @@ def _parse_frame(frame: Any, name: str) -> Parsed:
 
 
 def _check_kind(array: Any, name: str) -> None:
-    kind = np.dtype(str(array.dtype).removeprefix("torch.")).kind
+    kind = dtype_of(array).kind
     if kind == "c":
         raise InputError(
             f"Complex data not supported: view {name!r} has dtype {array.dtype}. "

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import device, is_torch_array
 
+from manyview.arrays.from_torch import dtype_of, in_one_place
 from manyview.arrays.ops import Array, like, namespace, to_host
 from manyview.errors import FileError, InputError
 from manyview.views.containers import container_parts
@@ -215,7 +216,7 @@ class Views:
         means = [feature_means(a) for a in (like or self).arrays]
         kept = self[:]
         kept.arrays = tuple(
-            a if m is None else fill_gaps(np.asarray(a), m)
+            a if m is None else fill_gaps(a, m)
             for a, m in zip(self.arrays, means, strict=True)
         )
         return kept
@@ -303,15 +304,15 @@ def _parts_present(
     dtype: Any,
 ) -> tuple[list[Array], Array]:
     """Floating-point rows, blank where a view is missing, and the mask of views."""
-    parts = [_as_float(a, dtype) for a in raw]
+    parts = in_one_place([_as_float(a, dtype) for a in raw])
     if given is not None:  # whatever a missing row holds, nobody looks at it
         parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
     finite = [_find_rows(a, n, start) for a, n in zip(parts, names, strict=True)]
-    xp = namespace(*parts)
+    finite, xp = in_one_place(finite), namespace(*parts)
     present = xp.stack(finite, axis=1)
     for v, rows in enumerate(finite):
         if not bool(xp.all(rows)):
-            parts[v] = _blank_rows(parts[v], rows)
+            parts[v] = _blank_rows(parts[v], like(rows, parts[v]))
     if given is not None:
         present = present & like(given, present)
     return parts, present
@@ -381,8 +382,7 @@ def _blank_rows(array: Array, keep: Array) -> Array:
 
 
 def _float_dtype(array: Any) -> np.dtype[Any]:
-    kind = np.dtype(str(array.dtype).removeprefix("torch."))
-    wide = kind.kind == "f" and kind.itemsize >= 8
+    wide = dtype_of(array).kind == "f" and dtype_of(array).itemsize >= 8
     return np.dtype(np.float64 if wide else np.float32)
 
 

@@ -145,7 +145,7 @@ def test_labels_of_a_modality(h5mu, read):
 
 def test_without_the_package(h5ad, read, monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata.io", None)
-    with pytest.raises(DependencyError, match=r"pip install 'manyview\[singlecell\]'"):
+    with pytest.raises(DependencyError, match='pip install "anndata'):
         read(h5ad)
 
 

@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 from manyview.base import FloatArray
 from manyview.engine.local import open_engine
 from manyview.stages.anchors import Kernel, features, make_kernels
-from manyview.stages.scaling import Scaling
+from manyview.stages.scaling import Scaling, apply_scaling, make_scaling, measure
 from manyview.views.views import Views
 
 # Rows whose features to a thousand anchors stay in cache.
@@ -25,11 +25,11 @@ class FeatureMap(NamedTuple):
 
 def feature_map(X: FloatArray, n_anchors: int, rng: np.random.Generator) -> FeatureMap:
     """Draw anchors among the rows, measure the kernel width and the column means."""
-    # Shifting rows and anchors alike changes no distance but saves digits.
-    mean = X.mean(axis=0, dtype=np.float64)
-    scaling = Scaling("none", shift=mean)
-    anchors = X[rng.choice(len(X), n_anchors, replace=False)] - mean
     engine = open_engine(Views(X), X.dtype)
+    # Shifting rows and anchors alike changes no distance but saves digits.
+    scaling = make_scaling(measure(engine)[0], None)
+    drawn = X[rng.choice(len(X), n_anchors, replace=False)]
+    anchors = apply_scaling(drawn.astype(np.float64), scaling)
     (kernel,) = make_kernels(engine, "rbf", (scaling,), (anchors,))
     total = np.zeros(n_anchors)
     for rows in gen_batches(len(X), BLOCK_ROWS):

@@ -9,6 +9,7 @@ from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray
+from manyview.stages.scaling import near_one
 
 # Rows whose float64 copies stay in cache.
 BLOCK_ROWS = 4096
@@ -18,10 +19,12 @@ def scaled(X: FloatArray, scaling: str | None) -> FloatArray:
     """One view brought to scale, by the words that `scaling` has in every method.
 
     ``"standard"``: z-scores per feature; ``"sample"``: z-scores per sample;
-    ``"unit"``: rows of length 1; None: as given.
+    ``"unit"``: rows of length 1; None: as given, but for views whose squares leave
+    their type.
     """
     if scaling is None:
-        return X
+        factor = near_one(float(np.abs(X).max()))
+        return X if factor == 1.0 else X * X.dtype.type(factor)
     scales = {"standard": z_feature, "sample": z_sample, "unit": unit_rows}
     return np.asarray(scales[scaling](X))
 

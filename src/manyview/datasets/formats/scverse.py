@@ -21,7 +21,7 @@ from manyview.datasets.raw_data import (
     name_list,
 )
 from manyview.engine.resources import require_room
-from manyview.errors import DependencyError, FileError
+from manyview.errors import DependencyError, FileError, install_command
 from manyview.views.containers import place_rows
 
 _CELL_TYPES = ("cell_type", "celltype", "cell_types")
@@ -90,7 +90,7 @@ def _table(group: Any, name: str) -> Any:
     except ImportError as error:
         raise DependencyError(
             "Reading AnnData and MuData files needs the anndata package. Install it: "
-            "pip install 'manyview[singlecell]'."
+            f"{install_command('singlecell')}."
         ) from error
     table = read_elem(group[name])
     if not hasattr(table, "index") or not hasattr(table, "columns"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from manyview.datasets.layout import arrange
 from manyview.datasets.raw_data import RawData, Request
-from manyview.errors import DependencyError, FileError
+from manyview.errors import DependencyError, FileError, install_command
 
 # Each is a folder of files: opening as many takes seconds.
 MAX_ARRAYS = 10_000
@@ -24,7 +24,7 @@ def read(path: Path, request: Request, stack: ExitStack) -> RawData:
     except ImportError as error:
         raise DependencyError(
             f"{path.name} is a Zarr store, which needs the zarr package. "
-            "Install it: pip install 'manyview[zarr]'."
+            f"Install it: {install_command('zarr')}."
         ) from error
     node = zarr.open(str(path), mode="r")
     arrays = {"X": node} if hasattr(node, "shape") else _arrays(node)
