@@ -97,6 +97,8 @@ def tridiagonal(matrix: Matrix) -> Tridiagonal:
 
 def solve_shifted(found: Tridiagonal, shift: float, right: Matrix) -> Matrix:
     """(T + shift I)⁻¹ times a thin matrix; T + shift I must be positive definite."""
+    if len(right) == 1:
+        return right / (found.diagonal + shift)
     bands = np.stack([found.diagonal + shift, np.append(found.beside, 0.0)])
     return np.asarray(scipy.linalg.solveh_banded(bands, right, lower=True))
 
