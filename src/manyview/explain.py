@@ -24,7 +24,7 @@ from manyview.stages.sampling import (
     vote,
 )
 from manyview.stages.scaling import Scaling
-from manyview.views.parsing import child_seed, generator
+from manyview.views.arguments import child_seed, generator
 from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]

@@ -27,7 +27,7 @@ from manyview.present.plot import COLOURS, new_figure, save
 from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
 from manyview.stages.durations import as_times
-from manyview.views.parsing import check_count
+from manyview.views.arguments import check_count
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
