@@ -7,14 +7,17 @@ from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
 from manyview.errors import InputError, InputTypeError
 from manyview.order_audit import (
+    AGREEMENT,
     GIVEN,
     INDEX,
     NOISE,
     SEED,
     SHUFFLED,
+    OrderAudit,
     _trust,
     alike_beyond_chance,
 )
+from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
 from manyview.sequence_s2mvtc import SequenceS2MVTC
 
@@ -186,3 +189,13 @@ def test_ccv_without_labels_tells_the_published_method_from_the_default(load_npz
     found = audit_order(views, n_clusters, estimator=S2MVTC())
     assert found.dependence == "almost none"
     assert found.trustworthy is None
+
+
+def test_the_figure_writes_nothing_below_nought_over_the_names_of_the_runs():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    scores = {GIVEN: 1.0, SHUFFLED: -0.002, INDEX: -0.2}
+    table = {run: {AGREEMENT: value} for run, value in scores.items()}
+    figure = OrderAudit("", None, "some", Table("t", "", []), {}, table, "").figure()
+    (axis,) = figure.axes
+    assert [t.get_text() for t in axis.texts] == ["1.00", "0.00", "-0.20"]
+    assert min(bar.get_width() for bar in axis.patches) == 0.0
