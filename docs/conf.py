@@ -56,6 +56,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": "the_method_on_one_page",  # how_it_works.md shows it
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": (scrape,),
+    "capture_repr": ("_repr_html_",),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,

@@ -40,3 +40,4 @@ figure = plot.draw_embedding(
     {"Clusters found by S²MVTC": model.labels_},
     title="Handwritten digits, six views, rows shuffled, seed 0",
 )
+figure

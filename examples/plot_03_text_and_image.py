@@ -7,9 +7,9 @@ generated: eight topics, texts that mix two topics, blurred image embeddings on 
 sphere.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
-from matplotlib.figure import Figure
 
 from manyview import S2MVTC, AnchorSpectral, Views
 from manyview.baselines import ConcatKMeans
@@ -46,10 +46,10 @@ accuracy = {
     for name, (model, data) in runs.items()
 }
 
-figure = Figure(figsize=(7, 3), layout="constrained")
-axis = figure.subplots()
+figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
 bars = axis.barh(list(accuracy), list(accuracy.values()), color="#0072B2")
 axis.bar_label(bars, fmt="%.2f", padding=3)
 axis.invert_yaxis()
 axis.set(xlim=(0, 1.1), xlabel="accuracy", title="Eight topics (generated, seed 1)")
 axis.spines[["top", "right"]].set_visible(False)
+plt.show()

@@ -9,8 +9,8 @@ of the rows is real here, unlike in a file sorted by class.
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.optimize import linear_sum_assignment
 
 from manyview import S2MVTC, OrderWarning, SequenceS2MVTC, Views, plot
@@ -59,8 +59,7 @@ def matched(labels):
 
 
 rows = recording == "first"
-figure = Figure(figsize=(8, 3.4), layout="constrained")
-axes = figure.subplots(3, 1, sharex=True)
+figure, axes = plt.subplots(3, 1, sharex=True, figsize=(8, 3.4), layout="constrained")
 shown = {
     "true state": state,
     "order ignored": matched(plain.labels_),
@@ -80,3 +79,4 @@ for axis, (name, labels) in zip(axes, shown.items(), strict=True):
     axis.set_ylabel(name, rotation=0, ha="right", va="center")
 axes[-1].set_xlabel("seconds; height and colour: state or cluster")
 figure.suptitle("First recording (generated, seed 3)", fontsize=12)
+plt.show()

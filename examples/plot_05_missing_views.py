@@ -6,8 +6,8 @@ Not every patient has every test. Rows that lack a view are clustered by what th
 have; compare with the usual way out, which is to keep complete rows only.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from manyview import S2MVTC, Views
 from manyview.datasets import make_views
@@ -35,8 +35,7 @@ for share in shares:
 
 # %%
 
-figure = Figure(figsize=(7, 3.6), layout="constrained")
-axis = figure.subplots()
+figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axis.plot(shares, kept, "o-", color="#0072B2", label="accuracy on all rows")
 axis.plot(shares, complete, "s--", color="#D55E00", label="share of complete rows")
 axis.set(
@@ -46,3 +45,4 @@ axis.set(
 )
 axis.legend(frameon=False)
 axis.spines[["top", "right"]].set_visible(False)
+plt.show()

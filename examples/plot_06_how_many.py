@@ -14,12 +14,12 @@ from manyview.datasets import make_views
 
 views = make_views(600, (10, 15), 6, random_state=0)
 choice = choose_n_clusters(views, range(2, 13), random_state=0)
-print(choice.sentence)
-print(choice.table().to_markdown())
+choice
 
 # %%
 figure = choice.figure()
 figure.axes[0].set_title("600 generated rows, two views, seed 0", fontsize=10)
+figure
 
 # %%
 # White noise has no clusters, and the answer says so:

@@ -7,8 +7,8 @@ typical or doubtful. The third view here is noise, and the explanation has to fi
 that out.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from manyview import S2MVTC, Views, plot
 from manyview.datasets import make_views
@@ -24,15 +24,14 @@ views = Views(
 )
 model = S2MVTC(3, n_anchors=150, n_graph_anchors=900, random_state=0).fit(views)
 found = explain(model, views, n_features=2, n_rows=2)
-print(found)
+found
 
 # %%
 # Influence of the views, overall and on each cluster:
 
 names = ["all rows", *(f"cluster {j}" for j in range(3))]
 shares = np.vstack([found.view_influence, found.cluster_influence])
-figure = Figure(figsize=(7, 3), layout="constrained")
-axis = figure.subplots()
+figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
 left = np.zeros(len(names))
 for v, view in enumerate(found.view_names):
     axis.barh(
@@ -51,3 +50,4 @@ axis.set(
 )
 axis.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
+plt.show()

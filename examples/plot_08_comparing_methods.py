@@ -9,8 +9,8 @@ is what to take from here.
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from manyview import all_methods
 from manyview.datasets import make_views
@@ -34,15 +34,16 @@ for method in all_methods():
 # Sorted by accuracy:
 
 found = dict(sorted(found.items(), key=lambda item: -item[1]["ACC"]))
-figure = Figure(figsize=(7, 5.2), layout="constrained")
-axis = figure.subplots()
+figure, axis = plt.subplots(figsize=(7, 5.2), layout="constrained")
 places = np.arange(len(found))
 for shift, name, colour in ((0.0, "ACC", "#0072B2"), (0.4, "ARI", "#E69F00")):
     values = [scores[name] for scores in found.values()]
-    bars = axis.barh(places + shift, values, 0.38, label=name, color=colour)
-    axis.bar_label(bars, fmt="%.2f", padding=3, fontsize=8)
+    lengths = np.maximum(values, 0.0)  # at worst an ARI lies a little below 0
+    bars = axis.barh(places + shift, lengths, 0.38, label=name, color=colour)
+    axis.bar_label(bars, [f"{v:z.2f}" for v in values], padding=3, fontsize=8)
 axis.set_yticks(places + 0.2, list(found))
 axis.invert_yaxis()
 axis.set(xlim=(0, 1.15), title="Three views of unequal worth (generated, two seeds)")
 axis.legend(frameon=False, loc="lower right")
 axis.spines[["top", "right"]].set_visible(False)
+plt.show()

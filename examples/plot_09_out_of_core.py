@@ -10,8 +10,8 @@ here is small, so that the example is quick; the code is the same for a terabyte
 from pathlib import Path
 from tempfile import mkdtemp
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from manyview import AnchorSpectral
 from manyview.datasets import load, make_views
@@ -34,8 +34,7 @@ print(f"with the known classes {ari(views.labels, limited.labels_):.3f}")
 # %%
 # How sure it is, over all rows:
 
-figure = Figure(figsize=(7, 3.2), layout="constrained")
-axis = figure.subplots()
+figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 axis.hist(limited.certainty_, bins=60, color="#0072B2")
 axis.set(
     xlabel="certainty of a row",
@@ -43,3 +42,4 @@ axis.set(
     title="20,000 rows clustered from disk (generated, seed 0)",
 )
 axis.spines[["top", "right"]].set_visible(False)
+plt.show()

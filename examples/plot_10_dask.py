@@ -9,8 +9,8 @@ Without ``distributed`` the example says so and stops.
 
 from importlib.util import find_spec
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from manyview import AnchorSpectral
 from manyview.datasets import make_views
@@ -38,8 +38,7 @@ else:
 
 # %%
 
-figure = Figure(figsize=(6, 3), layout="constrained")
-axis = figure.subplots()
+figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 sizes = np.bincount(local.labels_)
 axis.bar(np.arange(5) - 0.2, sizes, 0.38, label="this process", color="#0072B2")
 if labels is not None:
@@ -49,3 +48,4 @@ if labels is not None:
 axis.set(xlabel="cluster", ylabel="rows", title="Cluster sizes (generated, seed 0)")
 figure.legend(loc="outside lower center", ncols=2, frameon=False)
 axis.spines[["top", "right"]].set_visible(False)
+plt.show()

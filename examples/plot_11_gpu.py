@@ -9,9 +9,9 @@ torch with NumPy; the labels are the same.
 
 from importlib.util import find_spec
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 
 from manyview import S2MVTC, plot
 from manyview.datasets import make_views
@@ -44,9 +44,9 @@ print(f"agreement with NumPy: {ari(numpy_model.labels_, labels):.3f}")
 # %%
 
 order = np.argsort(numpy_model.labels_, kind="stable")
-figure = Figure(figsize=(7, 2.6), layout="constrained")
-axis = figure.subplots()
+figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
 both = np.stack([numpy_model.labels_[order], labels[order]])
 axis.imshow(both, aspect="auto", cmap=ListedColormap(plot.COLOURS[:5]))
 axis.set_yticks([0, 1], ["NumPy", "torch"])
 axis.set(xlabel="rows, by cluster", title="Clusters found by both (generated, seed 0)")
+plt.show()

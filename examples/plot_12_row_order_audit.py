@@ -20,8 +20,11 @@ sorted_by_class = views[np.argsort(views.labels, kind="stable")]
 
 published = SequenceS2MVTC.as_published("Cifar-10").set_params(n_anchors=150)
 audit = audit_order(sorted_by_class, 6, estimator=published)
-print(audit.sentence)
+audit
+
+# %%
 figure = audit.figure()
+figure
 
 # %%
 # The default, on the same sorted file:
@@ -29,4 +32,4 @@ figure = audit.figure()
 free = audit_order(
     sorted_by_class, 6, estimator=S2MVTC(n_anchors=150, n_graph_anchors=600)
 )
-print(free.sentence)
+free

@@ -16,7 +16,7 @@ from manyview.errors import (
     ManyviewError,
     NotFittedError,
 )
-from manyview.views.parsing import (
+from manyview.views.arguments import (
     check_choice,
     check_count,
     check_dtype,

@@ -179,6 +179,15 @@ def test_examples_run_and_draw(example: Path, tmp_path: Path, monkeypatch: Any) 
         assert any(axis.has_data() for axis in figure.axes)
 
 
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+def test_notebooks_of_examples_show_their_figures(example: Path) -> None:
+    """A notebook shows the last line of a cell, and what pyplot is told to show."""
+    cells = re.split(r"^# %%.*$", example.read_text("utf-8"), flags=re.M)
+    drawing = [c for c in cells if re.search(r"^figure(, \w+)? = ", c, re.M)]
+    ends = {cell.strip().splitlines()[-1] for cell in drawing}
+    assert drawing and ends <= {"figure", "plt.show()"}
+
+
 def test_there_are_at_least_ten_examples() -> None:
     assert len(EXAMPLES) >= 10
 

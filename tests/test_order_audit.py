@@ -1,11 +1,23 @@
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from manyview import audit_order
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
-from manyview.errors import InputError
-from manyview.order_audit import MIN_DURATION, alike_beyond_chance
+from manyview.errors import InputError, InputTypeError
+from manyview.order_audit import (
+    AGREEMENT,
+    GIVEN,
+    INDEX,
+    NOISE,
+    SEED,
+    SHUFFLED,
+    OrderAudit,
+    _trust,
+    alike_beyond_chance,
+)
+from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
 from manyview.sequence_s2mvtc import SequenceS2MVTC
 
@@ -27,6 +39,8 @@ def test_sorted_rows_make_an_order_dependent_result_untrustworthy(sorted_weak):
     assert found.trustworthy is False
     assert found.dependence == "strong"
     assert "cannot be trusted: row index alone" in found.sentence
+    assert found.sentence.startswith("SequenceS2MVTC(")
+    assert "n_low=4" in found.sentence
     assert found.scores["row index alone"]["NMI"] > 0.9
     rows = {row[0].text: row for row in found.table.rows}
     assert len(rows) == 5
@@ -44,7 +58,18 @@ def test_an_order_free_method_is_trusted_on_sorted_rows(sorted_weak):
     found = audit_order(sorted_weak, 4, estimator=ConcatKMeans())
     assert found.dependence == "almost none"
     assert found.trustworthy is True
-    assert "cannot have made it" in found.sentence
+    assert "cannot have made the result. But row index alone" in found.sentence
+
+
+def test_what_is_fitted_by_default_is_audited_by_default(sorted_weak):
+    """A file sorted by class does not speak against a method that reads no order."""
+    found = audit_order(sorted_weak[::4], 4)
+    assert found.labels[GIVEN].tolist() == (
+        S2MVTC(4, random_state=0).fit_predict(sorted_weak[::4]).tolist()
+    )
+    assert found.sentence.startswith("S2MVTC hardly depends on the row order of")
+    assert found.trustworthy is True and found.dependence == "almost none"
+    assert list(found.scores) == [GIVEN, SEED, SHUFFLED, NOISE, INDEX]
 
 
 def test_a_real_sequence_is_trusted():
@@ -56,7 +81,11 @@ def test_a_real_sequence_is_trusted():
     model = SequenceS2MVTC(min_duration=10, n_anchors=100)
     found = audit_order(views, 3, labels, estimator=model)
     assert found.trustworthy is True
-    assert "It can be trusted" in found.sentence
+    assert found.sentence.startswith(
+        "SequenceS2MVTC(min_duration=10, n_anchors=100) depends s"
+    )
+    assert "The order helps but does not make the result" in found.sentence
+    assert "if the order itself is real" in found.sentence
 
 
 def test_durations_of_an_audited_method_are_in_units_of_the_order(sorted_weak):
@@ -94,6 +123,35 @@ def test_wrong_labels_and_keys_are_refused(sorted_weak):
         audit_order(sorted_weak, 4, labels=[0, 1])
     with pytest.raises(InputError, match="order and groups"):
         audit_order(sorted_weak, 4, order=[0, 1])
+    with pytest.raises(InputTypeError, match="n_clusters must be a whole number"):
+        audit_order(sorted_weak, "auto")
+    with pytest.raises(InputTypeError, match="estimator must be a method of this"):
+        audit_order(sorted_weak, 4, estimator=KMeans())
+    with pytest.raises(InputError, match="One row has no order"):
+        audit_order(sorted_weak[:1], 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "index", "words", "trusted"),
+    [
+        (0.5, 0.1, "helps but does not make", True),
+        (0.5, 0.45, "cannot be trusted", False),
+    ],
+)
+@pytest.mark.parametrize("dependence", ["strong", "some", "almost none"])
+def test_the_verdict_does_not_contradict_the_dependence(
+    dependence, given, index, words, trusted
+):
+    scores = {GIVEN: {"NMI": given}, INDEX: {"NMI": index}, NOISE: {"NMI": 0.0}}
+    found, reason = _trust(dependence, scores)
+    if dependence == "almost none":
+        assert found is True
+        assert reason.startswith("The order of the rows cannot have made the result.")
+        assert ("beware of methods that read the order" in reason) is (not trusted)
+    else:
+        assert found is trusted and words in reason
+    without = {run: {} for run in scores}
+    assert _trust(dependence, without)[0] is None
 
 
 def test_it_is_drawn(sorted_weak, tmp_path):
@@ -117,7 +175,7 @@ def known_classes(load_npz, name):
 )
 def test_sorted_files_are_not_trusted_and_real_sequences_are(load_npz, name, trusted):
     views, n_clusters, labels = known_classes(load_npz, name)
-    model = SequenceS2MVTC(min_duration=MIN_DURATION)
+    model = SequenceS2MVTC(min_duration=20)
     found = audit_order(views, n_clusters, labels, estimator=model)
     assert found.trustworthy is trusted
 
@@ -131,3 +189,13 @@ def test_ccv_without_labels_tells_the_published_method_from_the_default(load_npz
     found = audit_order(views, n_clusters, estimator=S2MVTC())
     assert found.dependence == "almost none"
     assert found.trustworthy is None
+
+
+def test_the_figure_writes_nothing_below_nought_over_the_names_of_the_runs():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    scores = {GIVEN: 1.0, SHUFFLED: -0.002, INDEX: -0.2}
+    table = {run: {AGREEMENT: value} for run, value in scores.items()}
+    figure = OrderAudit("", None, "some", Table("t", "", []), {}, table, "").figure()
+    (axis,) = figure.axes
+    assert [t.get_text() for t in axis.texts] == ["1.00", "0.00", "-0.20"]
+    assert min(bar.get_width() for bar in axis.patches) == 0.0

@@ -53,16 +53,14 @@ from manyview.stages.sampling import (
 )
 from manyview.stages.scaling import SCALINGS, Scaling
 from manyview.stages.setup import Setup
-from manyview.views.parsing import (
+from manyview.views.arguments import (
     check_choice,
     check_count,
     check_dtype,
     child_seed,
     generator,
-    is_dask,
-    is_single_table,
-    lies_elsewhere,
 )
+from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]

@@ -24,7 +24,7 @@ from manyview.stages.sampling import (
     vote,
 )
 from manyview.stages.scaling import Scaling
-from manyview.views.parsing import child_seed, generator
+from manyview.views.arguments import child_seed, generator
 from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
@@ -115,7 +115,7 @@ class Explanation:
         caption = "How far the views tell the same clusters (1: the same)"
         table = Table("agreement", caption, ["view", *self.view_names])
         for name, row in zip(self.view_names, self.view_agreement, strict=True):
-            table.add(name, *(f"{value:.2f}" for value in row))
+            table.add(name, *(f"{value:z.2f}" for value in row))
         return table
 
     def _cluster_table(self) -> Table:

@@ -17,15 +17,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer
-from manyview.errors import InputError, ManyviewWarning
+from manyview.errors import InputError, InputTypeError, ManyviewWarning
+from manyview.files.schema import PLACE
 from manyview.metrics import ari, nmi
 from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, new_figure, save
 from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
-from manyview.sequence_s2mvtc import SequenceS2MVTC
 from manyview.stages.durations import as_times
+from manyview.views.arguments import check_count
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -38,8 +40,8 @@ CONTROL_SHARE = 0.75
 LOW_AGREEMENT, HIGH_AGREEMENT = 0.5, 0.9
 # Neighbours in a shuffled file that share a cluster, beyond chance.
 MANY_ALIKE, FEW_ALIKE = 0.25, 0.05
+MOST_CHARACTERS = 24  # of a setting in a sentence: numbers and words, no arrays
 MOST_NOISE_FEATURES = 256  # more noise tells no more and takes longer
-MIN_DURATION = 20  # rows; classes of real sequences last 10 to 25 on average
 
 IN_WORDS = {
     "strong": "depends strongly on",
@@ -51,7 +53,6 @@ SEED = "as given, another seed"
 SHUFFLED = "rows shuffled"
 NOISE = "white noise in the given order"
 INDEX = "row index alone"
-FREE = "order-free S2MVTC"
 AGREEMENT = "ARI with the run as given"
 
 Labels = np.ndarray[Any, Any]
@@ -98,19 +99,21 @@ class OrderAudit:
         axis = figure.subplots()
         height = 0.8 / len(names)
         for j, name in enumerate(names):
+            values = [self.scores[run][name] for run in runs]
             bars = axis.barh(
                 [i + j * height for i in range(len(runs))],
-                [self.scores[run][name] for run in runs],
+                [max(v, 0.0) for v in values],  # to the left its figure hides the runs
                 height * 0.92,
                 color=COLOURS[j],
                 hatch=("", "//", "..")[j],
                 edgecolor="white",
                 label=name if name == AGREEMENT else f"{name} with known classes",
             )
-            axis.bar_label(bars, fmt="%.2f", padding=3, fontsize=9)
+            written = [f"{v:z.2f}" for v in values]
+            axis.bar_label(bars, written, padding=3, fontsize=9)
         axis.set_yticks([i + 0.4 - height / 2 for i in range(len(runs))], runs)
         axis.invert_yaxis()
-        axis.set(xlim=(min(0.0, axis.get_xlim()[0]), 1.12), xlabel="score")
+        axis.set(xlim=(0.0, 1.12), xlabel="score")
         axis.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside lower center", ncols=3, frameon=False)
         return figure
@@ -139,8 +142,8 @@ def audit_order(
     labels : array (n_samples,), optional
         Known classes; default those of the views. They are only scored with.
     estimator : estimator of this package, optional
-        What to audit; default SequenceS2MVTC (runs of twenty rows), beside the
-        order-free S2MVTC.
+        What to audit; default S2MVTC with its default settings, which reads no
+        order. `SequenceS2MVTC` reads one.
     order, groups : array (n_samples,), optional
         Key that orders the rows, and the recording of every row.
     random_state : int
@@ -161,7 +164,15 @@ def audit_order(
     >>> audit_order(data, 3, estimator=ConcatKMeans()).dependence
     'almost none'
     """
-    given = Views.of(views)
+    given, audited = Views.of(views), S2MVTC() if estimator is None else estimator
+    check_count(n_clusters, "n_clusters")
+    if not isinstance(audited, MultiViewClusterer):
+        raise InputTypeError(
+            "estimator must be a method of this package, such as SequenceS2MVTC(); got "
+            f"{audited!r}. See manyview.all_methods()."
+        )
+    if len(given) < 2:
+        raise InputError("One row has no order. Give at least two rows.")
     known = given.labels if labels is None else np.asarray(labels)
     if known is not None and len(known) != len(given):
         raise InputError(
@@ -169,12 +180,9 @@ def audit_order(
         )
     stand = _stand(len(given), order, groups)
     recordings = None if groups is None else np.asarray(groups)[stand]
-    times = None
-    if order is not None and estimator is not None:  # the default counts rows
-        times = as_times(np.asarray(order))[stand]
-    audited = estimator or SequenceS2MVTC(min_duration=MIN_DURATION)
+    times = None if order is None else as_times(np.asarray(order))[stand]
     fit = _Fit(audited, n_clusters, random_state, recordings, times)
-    found, alike = _partitions(given[stand], fit, free=estimator is None)
+    found, alike = _partitions(given[stand], fit)
     found = {run: x[np.argsort(stand)] for run, x in found.items()}
     return _judge(fit, found, known, alike, given.origin or "the data")
 
@@ -214,12 +222,10 @@ class _Fit:
         with warnings.catch_warnings():
             # The audit itself says what the warnings about order would.
             warnings.simplefilter("ignore", ManyviewWarning)
-            return np.asarray(model.fit(views, **params).labels_)
+            return to_host(model.fit(views, **params).labels_)
 
 
-def _partitions(
-    views: Views, fit: _Fit, *, free: bool
-) -> tuple[dict[str, Labels], float]:
+def _partitions(views: Views, fit: _Fit) -> tuple[dict[str, Labels], float]:
     """Labels of every run, for the rows as they stand; ties of shuffled neighbours."""
     rng, n_samples = np.random.default_rng([fit.seed, 2]), len(views)
     shuffle = rng.permutation(n_samples)
@@ -235,8 +241,6 @@ def _partitions(
         NOISE: fit(Views(noise)),
         INDEX: np.arange(n_samples) * fit.n_clusters // n_samples,
     }
-    if free:
-        found[FREE] = _Fit(S2MVTC(), fit.n_clusters, fit.seed)(views)
     return found, alike_beyond_chance(unordered)
 
 
@@ -265,14 +269,13 @@ def _judge(
     # What chance alone does to the ties of neighbours (two standard errors).
     by_chance = 2.0 / np.sqrt(len(found[GIVEN]))
     dependence = _dependence(mixed / max(seeds, 1e-9), alike - by_chance)
-    tags = fit.estimator.__sklearn_tags__().multiview
-    free = dependence == "almost none" and not (tags and tags.order_dependent)
-    trustworthy, reason = _trust(free, scores)
+    trustworthy, reason = _trust(dependence, scores)
     name = type(fit.estimator).__name__
     sentence = (
-        f"{name} {IN_WORDS[dependence]} the row order of {where} (the shuffled run "
-        f"agrees with ARI {mixed:.2f}, another seed with {seeds:.2f}; "
-        f"shuffled neighbours share a cluster {alike:.0%} beyond chance). {reason}"
+        f"{_full_name(fit.estimator)} {IN_WORDS[dependence]} the row order of {where} "
+        f"(the shuffled run agrees with ARI {mixed:.2f}, another seed with "
+        f"{seeds:.2f}; shuffled neighbours share a cluster {alike:z.0%} beyond "
+        f"chance). {reason}"
     )
     caption = f"Order audit of {name} on {where}"
     table = Table("order-audit", caption, ["run", *scores[GIVEN]])
@@ -291,20 +294,37 @@ def _dependence(share: float, alike: float) -> str:
     return "some" if share < HIGH_AGREEMENT or alike > FEW_ALIKE else "almost none"
 
 
-def _trust(free: bool, scores: dict[str, dict[str, float]]) -> tuple[bool | None, str]:
+def _trust(
+    dependence: str, scores: dict[str, dict[str, float]]
+) -> tuple[bool | None, str]:
     """Can the result in the given order be trusted, and why."""
-    own = scores[GIVEN].get("NMI")
-    if free:
-        trusted = None if own is None else True
-        return trusted, "The order of the rows cannot have made it."
+    own, is_free = scores[GIVEN].get("NMI"), dependence == "almost none"
+    free = "The order of the rows cannot have made the result."
     if own is None:
-        return None, (
-            "Trust it only if the order itself is real (time, frames, scan lines); "
-            "known labels would tell more."
+        return None, free if is_free else (
+            "Trust the result only if the order itself is real (time, frames, scan "
+            "lines); known labels would tell more."
         )
     best, control = max((scores[run]["NMI"], run) for run in (INDEX, NOISE))
-    verdict = "cannot" if best >= CONTROL_SHARE * own else "can"
-    return verdict == "can", (
-        f"It {verdict} be trusted: {control} reaches NMI {best:.2f} without features, "
-        f"the method {own:.2f}."
-    )
+    seen = f"{control} reaches NMI {best:.2f} without features, the method {own:.2f}"
+    if best < CONTROL_SHARE * own:
+        return True, free if is_free else (
+            f"The order helps but does not make the result: {seen}. Trust it if the "
+            "order itself is real (time, frames, scan lines)."
+        )
+    if is_free:
+        return True, f"{free} But {seen}: beware of methods that read the order."
+    return False, f"The result cannot be trusted: {seen}."
+
+
+def _full_name(estimator: MultiViewClusterer) -> str:
+    """The method and its settings as far as they are not the defaults."""
+    kind, default = type(estimator), type(estimator)().get_params(deep=False)
+    beside = ("n_clusters", "random_state", *PLACE)
+    given = {
+        name: repr(value)
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in beside and repr(value) != repr(default[name])
+    }
+    short = (f"{n}={v if len(v) <= MOST_CHARACTERS else '…'}" for n, v in given.items())
+    return f"{kind.__name__}({', '.join(short)})" if given else kind.__name__

@@ -65,7 +65,7 @@ from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling
 from manyview.stages.setup import Setup, enter
 from manyview.stages.tracing import caller_trace, trace_rows
-from manyview.views.parsing import check_anchors, check_number
+from manyview.views.arguments import check_anchors, check_number
 
 Matrix = np.ndarray[Any, Any]
 

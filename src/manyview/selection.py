@@ -43,7 +43,7 @@ from manyview.stages.sampling import (
     first_rows,
     neighbours,
 )
-from manyview.views.parsing import check_count, child_seed, generator
+from manyview.views.arguments import check_count, child_seed, generator
 from manyview.views.views import Views
 
 if TYPE_CHECKING:

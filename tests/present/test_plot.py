@@ -101,6 +101,25 @@ def test_a_figure_has_titles_names_and_every_row(
     assert png.read_bytes().startswith(b"\x89PNG") and b"<svg" in svg.read_bytes()
 
 
+def test_panels_give_matching_groups_the_same_look() -> None:
+    found = np.repeat([0, 1, 2], 10)
+    known = np.array(["c", "a", "b", "d"])[np.where(np.arange(30) < 28, found, 3)]
+    assert plot.match_groups(found, known) == [1, 2, 0, 3]  # a, b, c and d
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    flat = plot.Map(np.zeros((30, 2)), np.arange(30), "hand")
+    figure = plot.draw_embedding(flat, {"Found": found, "Known": known}, title="")
+    first, second = (
+        [tuple(c.get_facecolor()[0]) for c in axis.collections] for axis in figure.axes
+    )
+    assert [second[i] for i in (2, 0, 1)] == first and second[3] not in first
+
+
+def test_long_titles_are_wrapped() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    title = plot.new_figure(4.0, 3.0, "one two\n" + 20 * "many words ").get_suptitle()
+    assert title.startswith("one two\nmany") and max(map(len, title.split("\n"))) <= 40
+
+
 def test_groups_differ_in_colour_or_marker() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     axis = plot.new_figure(3, 3, "Eighty groups").subplots()

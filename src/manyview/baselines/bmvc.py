@@ -19,7 +19,7 @@ from manyview.baselines.parts.rbf_features import (
 )
 from manyview.errors import InputError
 from manyview.stages.ridge import block_gram, centred_gram
-from manyview.views.parsing import check_count, generator
+from manyview.views.arguments import check_count, generator
 
 # More anchors than a row in six let the codes fit noise (measured on small data).
 ROWS_PER_ANCHOR = 6

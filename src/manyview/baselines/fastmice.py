@@ -18,7 +18,7 @@ from manyview.baselines.parts.standardise import scaled
 from manyview.kmeans.passes import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans
 from manyview.stages.scaling import inverse
-from manyview.views.parsing import child_seed, generator
+from manyview.views.arguments import child_seed, generator
 
 # The share of features a member looks at, the rows drawn per anchor, and iterations
 # and starts of the k-means: the authors' program.

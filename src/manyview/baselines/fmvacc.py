@@ -15,7 +15,7 @@ from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import scaled, z_feature
 from manyview.kmeans.passes import quiet_fit
-from manyview.views.parsing import child_seed, generator
+from manyview.views.arguments import child_seed, generator
 
 # The stopping rule of stage 1 in the authors' program.
 MIN_ITER, MAX_ITER, TOLERANCE = 10, 50, 1e-6

@@ -12,7 +12,7 @@ from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
-from manyview.views.parsing import generator
+from manyview.views.arguments import generator
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,7 @@ from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import scaled
-from manyview.views.parsing import generator
+from manyview.views.arguments import generator
 
 
 @dataclass(eq=False, repr=False)

@@ -21,7 +21,7 @@ from manyview.kmeans import passes as assign
 from manyview.kmeans.passes import quiet_fit
 from manyview.stages.sampling import draw
 from manyview.stages.scaling import Scaling, apply_scaling
-from manyview.views.parsing import check_count, child_seed, generator
+from manyview.views.arguments import check_count, child_seed, generator
 from manyview.views.views import Block, Views
 
 _MACQUEEN = (

@@ -13,7 +13,7 @@ from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.standardise import scaled
-from manyview.views.parsing import child_seed, generator
+from manyview.views.arguments import child_seed, generator
 
 # First step of the multipliers, doubled every round: the authors' program.
 FIRST_RHO = 1e-4

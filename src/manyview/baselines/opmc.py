@@ -13,7 +13,7 @@ from manyview.baselines.parts.in_memory import content_ordered, dense_views, res
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.kmeans.passes import Centres, nearest
-from manyview.views.parsing import generator
+from manyview.views.arguments import generator
 
 # Rows at once: their float64 copies and distances stay in cache.
 BLOCK_ROWS = 8192

@@ -17,7 +17,7 @@ from manyview.baselines.parts.in_memory import dense_views, require_memory
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.errors import InputError
-from manyview.views.parsing import check_count, check_number
+from manyview.views.arguments import check_count, check_number
 from manyview.views.views import Views
 
 # The default number of anchors: one in so many rows, as reproduces CCV's published

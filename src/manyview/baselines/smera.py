@@ -18,7 +18,7 @@ from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
 from manyview.errors import InputError, InputTypeError
 from manyview.kmeans.passes import quiet_fit
-from manyview.views.parsing import check_count, child_seed, generator
+from manyview.views.arguments import check_count, child_seed, generator
 from manyview.views.views import Views
 
 # The residual that ends the rounds, and the first penalties of the fold and of the

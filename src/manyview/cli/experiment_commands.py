@@ -306,9 +306,7 @@ def audit(
         int | None,
         Option("--clusters", "-k", metavar="K", help="Default: the number of classes."),
     ] = None,
-    method: Annotated[
-        str | None, Option(metavar="NAME", help="Default: SequenceS2MVTC.")
-    ] = None,
+    method: options.Method = "S2MVTC",
     settings: options.Settings = None,
     seed: options.Seed = 0,
     labels: options.LabelSource = None,
@@ -321,18 +319,16 @@ def audit(
     \b
     Example:
       manyview audit CCV
-      manyview audit data.npz -k 8 --set n_low=16 --figure order
+      manyview audit data.npz -k 8 --method SequenceS2MVTC --figure order
     """
     views = read_views(files, view, labels)
     if clusters is None and views.labels is None:
         raise InputError(
             "The data has no classes to count. Say how many clusters with --clusters."
         )
-    n_clusters = clusters or len(set(views.labels.tolist()))
-    model = None
-    if method or settings:
-        wanted, given = method or "SequenceS2MVTC", parse_settings(settings)
-        model = make_estimator(wanted, str(n_clusters), seed, given)
+    n_clusters = clusters if clusters is not None else len(set(views.labels.tolist()))
+    given = parse_settings(settings)
+    model = make_estimator(method, str(n_clusters), seed, given)
     with shown(True, "Auditing the row order"):
         found = manyview.audit_order(
             views, n_clusters, estimator=model, random_state=seed

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import Array, hash_bits, like, mix64, namespace, to_host
-from manyview.views.parsing import check_count
+from manyview.views.arguments import check_count
 from manyview.views.views import Block
 
 State = Mapping[str, Array]

@@ -12,15 +12,19 @@ from contextvars import copy_context
 from functools import partial
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import count
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
 from manyview.engine.resources import n_cores
 from manyview.errors import DependencyError, InputError, install_command
 from manyview.files.atomic import atomic_file
+from manyview.metrics import contingency
 from manyview.running.progress import task
 
 if TYPE_CHECKING:
@@ -47,6 +51,8 @@ STEPS = 12
 FEWEST_ROWS = 50  # t-SNE needs three neighbours per unit of perplexity
 BY_TREE = 4_000  # rows; a tree is quicker below, a grid above
 MOST_NAMES = 40  # groups; more names would cover the points
+PANEL = 4.2  # inches; at half its size the text can still be read
+PER_INCH = 10  # characters of a title
 DPI = 160  # sharp in print at half a page's width, and still a small file
 
 
@@ -73,7 +79,8 @@ def new_figure(width: float, height: float, title: str) -> Figure:
             f"{install_command('plot')}."
         ) from error
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.suptitle(title, fontsize=12, parse_math=False)
+    lines = (fill(line, int(PER_INCH * width)) for line in title.splitlines())
+    figure.suptitle("\n".join(lines), fontsize=12, parse_math=False)
     # So that a notebook shows it, whether or not pyplot is loaded there.
     figure._repr_png_ = partial(_png_of, figure)  # type: ignore[attr-defined]
     return figure
@@ -198,6 +205,9 @@ def _tsne(rows: Matrix, random_state: int, advance: Callable[[], None]) -> Matri
 def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Figure:
     """The same map once per grouping, side by side.
 
+    Groups of the further ones have the colours of those of the first that they share
+    most rows with.
+
     Parameters
     ----------
     flat : Map
@@ -222,25 +232,47 @@ def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Fi
     >>> len(figure.axes)
     1
     """
-    figure = new_figure(6.0 * len(groupings), 6.6, title)
+    figure = new_figure(PANEL * len(groupings), PANEL + 0.7, title)
     axes = figure.subplots(1, len(groupings), squeeze=False)[0]
     n_shown, n_samples = len(flat.rows), len(next(iter(groupings.values())))
+    first = np.asarray(next(iter(groupings.values())))[flat.rows]
     for axis, (name, groups) in zip(axes, groupings.items(), strict=True):
         own = np.asarray(groups)[flat.rows]
-        scatter_groups(axis, flat.points, own, np.clip(20_000 / n_shown, 2, 30))
+        size = np.clip(10_000 / n_shown, 2, 30)
+        scatter_groups(axis, flat.points, own, size, match_groups(first, own))
         if len(np.unique(own)) <= MOST_NAMES:
             _write_names(axis, flat.points, own)
         axis.set_aspect("equal")
         axis.set_title(name, fontsize=12)
     part = "" if n_shown == n_samples else f" drawn from {n_samples:,}"
     caption = f"{n_shown:,} rows{part}, laid out by {flat.how}; axes have no unit"
-    figure.supxlabel(caption, fontsize=9)
+    figure.supxlabel(caption, fontsize=10)
     return figure
 
 
-def scatter_groups(axis: Axes, points: Matrix, groups: Matrix, size: float) -> None:
-    """The points (n, 2), every group in a colour and marker of its own."""
-    for i, name in enumerate(np.unique(groups)):
+def match_groups(first: Matrix, second: Matrix) -> list[int]:
+    """For every group of the second the place of the one of the first it shares most
+    rows with, one for one; places beyond those of the first where none is left."""
+    counts = contingency(first, second).toarray()
+    mine, theirs = linear_sum_assignment(-counts)
+    place = dict(zip(theirs.tolist(), mine.tolist(), strict=True))
+    rest = count(counts.shape[0])
+    return [place[j] if j in place else next(rest) for j in range(counts.shape[1])]
+
+
+def scatter_groups(
+    axis: Axes,
+    points: Matrix,
+    groups: Matrix,
+    size: float,
+    looks: Sequence[int] | None = None,
+) -> None:
+    """The points (n, 2), every group in a colour and marker of its own.
+
+    `looks` numbers them by group; default in the order of the groups' names.
+    """
+    names = np.unique(groups)
+    for i, name in zip(looks or range(len(names)), names, strict=True):
         # One marker further after each round of colours, so that 80 groups differ.
         marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
         colour = COLOURS[i % len(COLOURS)]

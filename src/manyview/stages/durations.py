@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from manyview.errors import InputError, InputTypeError
-from manyview.views.parsing import check_number
+from manyview.views.arguments import check_number
 
 Matrix = np.ndarray[Any, Any]
 

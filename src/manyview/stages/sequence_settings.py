@@ -5,7 +5,7 @@ from typing import Any
 from manyview.errors import InputError
 from manyview.stages.durations import check_duration
 from manyview.stages.scaling import SCALINGS
-from manyview.views.parsing import (
+from manyview.views.arguments import (
     check_anchors,
     check_choice,
     check_count,

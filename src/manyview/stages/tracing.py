@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from manyview.engine.contract import Engine
-from manyview.views.parsing import check_rows
+from manyview.views.arguments import check_rows
 
 Matrix = np.ndarray[Any, Any]
 

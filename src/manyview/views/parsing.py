@@ -1,4 +1,4 @@
-"""What users hand over, views and parameters: told apart, named, checked.
+"""What users hand over as views: told apart, named, checked.
 
 Values of views are looked at later, block by block; here nothing is read that is
 not in memory already. Files under views are watched while they are in use.
@@ -285,88 +285,6 @@ def _files_of(array: Any) -> Iterator[Path]:
         array = array.base
 
 
-def check_count(value: Any, name: str, least: int = 1) -> None:
-    """`value` must be a whole number of at least `least`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputTypeError(
-            f"{name} must be a whole number; got {value!r} "
-            f"({type(value).__name__}). Give an integer of at least {least}."
-        )
-    if value < least:
-        raise InputError(f"{name} must be at least {least}; got {value}.")
-
-
-def check_number(value: Any, name: str, least: float = 0.0) -> None:
-    """`value` must be a finite real number of at least `least`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
-        raise InputTypeError(
-            f"{name} must be a number; got {value!r} ({type(value).__name__})."
-        )
-    if not np.isfinite(value) or value < least:
-        raise InputError(f"{name} must be finite and at least {least:g}; got {value}.")
-
-
-def check_dtype(value: Any, name: str = "dtype") -> None:
-    """`value` must be None, float32 or float64."""
-    try:
-        known = value is None or np.dtype(value) in (np.float32, np.float64)
-    except TypeError:
-        known = False
-    if not known:
-        raise InputError(
-            f"{name}={value!r} is no dtype to compute in. Give 'float32', 'float64', "
-            "or None to follow the data."
-        )
-
-
-def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
-    """`value` must be one of the named choices."""
-    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
-        known = ", ".join(repr(c) for c in choices)
-        raise InputError(f"{name}={value!r} is unknown; choose one of {known}.")
-
-
-def check_flag(value: Any, name: str) -> None:
-    """`value` must be True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"{name} must be True or False; got {value!r}.")
-
-
-def check_anchors(n_anchors: Any, anchors: Any) -> None:
-    """How many, or which: one of the two."""
-    if n_anchors is not None:
-        check_count(n_anchors, "n_anchors")
-    if isinstance(anchors, str):
-        check_choice(anchors, "anchors", ("kmeans", "random"))
-        return
-    if not isinstance(anchors, (list, tuple)):
-        raise InputTypeError(
-            "anchors must be 'kmeans', 'random' or a list of one array per view; got "
-            f"{type(anchors).__name__}."
-        )
-    if n_anchors is not None:
-        raise InputError(
-            f"n_anchors={n_anchors} has no say where the anchors themselves are given. "
-            "Leave n_anchors out, or give anchors='kmeans'."
-        )
-
-
-def check_rows(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
-    """Sorted row numbers, each of which must exist."""
-    ids = np.unique(np.asarray(rows))
-    if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.size == 0:
-        raise InputTypeError(
-            f"Row numbers must be a non-empty list of integers; got {rows!r}."
-        )
-    if ids[0] < 0 or ids[-1] >= n_samples:
-        raise InputError(
-            f"Row numbers must lie in 0 … {n_samples - 1}; got {ids[0]} … {ids[-1]}."
-        )
-    return ids
-
-
 def is_single_table(X: Any) -> bool:
     """One in-memory 2-D table, rather than a container of views."""
     if isinstance(X, (list, tuple)):
@@ -375,21 +293,3 @@ def is_single_table(X: Any) -> bool:
             and (len(X[0]) == 0 or np.ndim(X[0][0]) == 0)
         )
     return isinstance(X, np.ndarray) or sp.issparse(X) or hasattr(X, "columns")
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """NumPy generator from None, an int, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state={random_state!r} cannot seed a generator. Give None, a "
-            "non-negative integer or a NumPy generator."
-        ) from error
-
-
-def child_seed(rng: np.random.Generator) -> int:
-    """A 31-bit seed for scikit-learn's estimators."""
-    return int(rng.integers(2**31 - 1))

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, IntArray
 from manyview.kmeans.passes import quiet_fit
-from manyview.views.parsing import child_seed
+from manyview.views.arguments import child_seed
 
 # As in the k-means of the authors' programs.
 MAX_ITER = 100

@@ -16,7 +16,7 @@ from manyview.engine.resources import physical_memory, show_size
 from manyview.errors import InputError, ResourceError
 from manyview.stages.sampling import draw_rows
 from manyview.stages.scaling import measure
-from manyview.views.parsing import child_seed
+from manyview.views.arguments import child_seed
 from manyview.views.views import Views
 
 

@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from manyview.views.parsing import check_choice, check_count, check_flag, check_number
+from manyview.views.arguments import check_choice, check_count, check_flag, check_number
 
 _CHECKS = {int: check_count, float: check_number, bool: check_flag}
 
