@@ -13,14 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from array_api_compat import device, is_torch_array
 
-from manyview.arrays.from_torch import dtype_of, in_one_place
-from manyview.arrays.ops import Array, like, namespace, to_host
+from manyview.arrays.from_torch import dtype_of
+from manyview.arrays.ops import Array, namespace, to_host
 from manyview.errors import FileError, InputError
 from manyview.views.containers import container_parts
 from manyview.views.filling import feature_means, fill_gaps
+from manyview.views.finite_rows import finite_parts
 from manyview.views.parsing import (
     check_feature_names,
     check_names,
@@ -228,7 +227,7 @@ class Views:
             rows = slice(start, min(start + n_rows, len(self)))
             given = None if self.present is None else self.present[rows]
             raw = [_take(a, rows) for a in self.arrays]
-            _, present = _parts_present(raw, self.names, start, given, self.dtype)
+            _, present = finite_parts(raw, self.names, start, given, self.dtype)
             there = namespace(present).any(present, axis=1)
             found.append(start + np.flatnonzero(to_host(there)))
         return np.concatenate(found)
@@ -284,7 +283,7 @@ def make_block(
     dtype: Any,
 ) -> Block:
     """Floating-point block of raw rows; rows of NaN become missing entries."""
-    parts, present = _parts_present(raw, names, start, given, dtype)
+    parts, present = finite_parts(raw, names, start, given, dtype)
     xp = namespace(present)
     lost = ~xp.any(present, axis=1)
     if bool(xp.any(lost)):
@@ -294,91 +293,6 @@ def make_block(
             "Remove such rows, or fill in at least one view."
         )
     return Block(start, tuple(parts), present)
-
-
-def _parts_present(
-    raw: Sequence[Array],
-    names: Sequence[str],
-    start: int,
-    given: Array | None,
-    dtype: Any,
-) -> tuple[list[Array], Array]:
-    """Floating-point rows, blank where a view is missing, and the mask of views."""
-    parts = in_one_place([_as_float(a, dtype) for a in raw])
-    if given is not None:  # whatever a missing row holds, nobody looks at it
-        parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
-    finite = [_find_rows(a, n, start) for a, n in zip(parts, names, strict=True)]
-    finite, xp = in_one_place(finite), namespace(*parts)
-    present = xp.stack(finite, axis=1)
-    for v, rows in enumerate(finite):
-        if not bool(xp.all(rows)):
-            parts[v] = _blank_rows(parts[v], like(rows, parts[v]))
-    if given is not None:
-        present = present & like(given, present)
-    return parts, present
-
-
-def _as_float(array: Array, dtype: Any) -> Array:
-    """Array or CSR matrix in the floating dtype, row by row in memory: products
-    round another way where columns lie together."""
-    if sp.issparse(array):
-        return _narrow(array.tocsr().astype(dtype, copy=False))
-    if is_torch_array(array):
-        import torch
-
-        wanted = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
-        return array.to(wanted).contiguous()
-    with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
-        return np.asarray(array, dtype=dtype, order="C")
-
-
-def _narrow(rows: Any) -> Any:
-    """CSR with 32-bit indices, which scikit-learn asks for, where they suffice."""
-    if rows.indices.dtype == np.int32 or max(rows.nnz, *rows.shape) >= 2**31:
-        return rows
-    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
-    return sp.csr_array(parts, shape=rows.shape)
-
-
-def _find_rows(array: Array, name: str, start: int) -> Array:
-    """Mask of the rows that are not NaN throughout; other NaN or inf is an error."""
-    xp = namespace(array)
-    if sp.issparse(array):
-        if not np.isfinite(array.data).all():
-            raise _bad_values(name, "a NaN or infinite entry in a sparse view")
-        return np.ones(array.shape[0], dtype=bool)
-    # A finite sum proves a finite row (a product with ones: much the fastest way to
-    # sum); only the others are looked at closely.
-    with np.errstate(over="ignore", invalid="ignore"):
-        ones = xp.ones(array.shape[1], dtype=array.dtype, device=device(array))
-        ok = xp.isfinite(array @ ones)
-    if bool(xp.all(ok)):
-        return ok
-    missing = xp.all(xp.isnan(array), axis=1)
-    bad = ~xp.all(xp.isfinite(array), axis=1) & ~missing
-    if bool(xp.any(bad)):
-        row = int(xp.argmax(xp.astype(bad, xp.int8)))
-        kind = "NaN" if bool(xp.any(xp.isnan(array[row, :]))) else "infinity"
-        raise _bad_values(name, f"{kind} in row {start + row}")
-    return ~missing
-
-
-def _bad_values(name: str, found: str) -> InputError:
-    return InputError(
-        f"View {name!r} holds NaN or infinity: {found}. Fill in or remove such values "
-        "(a whole row of NaN marks a missing view; Views(...).filled() puts the mean "
-        "of the feature in the place of single NaN entries)."
-    )
-
-
-def _blank_rows(array: Array, keep: Array) -> Array:
-    """A copy with the rows that are not kept set to zero."""
-    if sp.issparse(array):
-        kept = array.copy()
-        kept.data[np.repeat(~keep, np.diff(array.indptr))] = 0
-        return kept
-    xp = namespace(array)
-    return xp.where(keep[:, None], array, xp.zeros_like(array))
 
 
 def _float_dtype(array: Any) -> np.dtype[Any]:

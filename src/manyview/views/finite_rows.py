@@ -1,0 +1,114 @@
+"""Rows as floating point: missing ones are blank, what is not finite is refused."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import device, is_torch_array
+
+from manyview.arrays.from_torch import in_one_place
+from manyview.arrays.ops import Array, like, namespace
+from manyview.errors import InputError
+
+
+def finite_parts(
+    raw: Sequence[Array],
+    names: Sequence[str],
+    start: int,
+    given: Array | None,
+    dtype: Any,
+) -> tuple[list[Array], Array]:
+    """Floating-point rows, blank where a view is missing, and the mask of views."""
+    parts = in_one_place([_as_float(a, dtype) for a in raw])
+    if given is not None:  # whatever a missing row holds, nobody looks at it
+        parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
+    finite = [_find_rows(a, n, start) for a, n in zip(parts, names, strict=True)]
+    finite, xp = in_one_place(finite), namespace(*parts)
+    present = xp.stack(finite, axis=1)
+    for v, rows in enumerate(finite):
+        if not bool(xp.all(rows)):
+            parts[v] = _blank_rows(parts[v], like(rows, parts[v]))
+    if given is not None:
+        present = present & like(given, present)
+    return parts, present
+
+
+def _as_float(array: Array, dtype: Any) -> Array:
+    """Array or CSR matrix in the floating dtype, row by row in memory: products
+    round another way where columns lie together."""
+    if is_torch_array(array):
+        import torch
+
+        wanted = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
+        return array.to(wanted).contiguous()
+    with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
+        if sp.issparse(array):
+            return _narrow(array.tocsr().astype(dtype, copy=False))
+        return np.asarray(array, dtype=dtype, order="C")
+
+
+def _narrow(rows: Any) -> Any:
+    """CSR with 32-bit indices, which scikit-learn asks for, where they suffice."""
+    if rows.indices.dtype == np.int32 or max(rows.nnz, *rows.shape) >= 2**31:
+        return rows
+    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+    return sp.csr_array(parts, shape=rows.shape)
+
+
+def _find_rows(array: Array, name: str, start: int) -> Array:
+    """Mask of the rows that are not NaN throughout; other NaN or inf is an error."""
+    if sp.issparse(array):
+        return _find_stored_rows(array, name, start)
+    xp = namespace(array)
+    # A finite sum proves a finite row (a product with ones: much the fastest way to
+    # sum); only the others are looked at closely.
+    with np.errstate(over="ignore", invalid="ignore"):
+        ones = xp.ones(array.shape[1], dtype=array.dtype, device=device(array))
+        ok = xp.isfinite(array @ ones)
+    if bool(xp.all(ok)):
+        return ok
+    missing = xp.all(xp.isnan(array), axis=1)
+    bad = ~xp.isfinite(array) & ~missing[:, None]
+    if bool(xp.any(bad)):
+        row, column = divmod(int(xp.argmax(xp.astype(bad, xp.int8))), array.shape[1])
+        raise _bad_value(name, array[row, column], start + row, column)
+    return ~missing
+
+
+def _find_stored_rows(array: Any, name: str, start: int) -> Array:
+    """The same of a CSR matrix: a row is missing where every entry is stored NaN."""
+    bad = ~np.isfinite(array.data)
+    if not bad.any():
+        return np.ones(array.shape[0], dtype=bool)
+    rows = np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
+    n_gaps = np.bincount(rows[np.isnan(array.data)], minlength=array.shape[0])
+    missing = n_gaps == array.shape[1]
+    single = np.flatnonzero(bad & ~missing[rows])
+    if single.size:
+        at = single[0]
+        row, column = start + int(rows[at]), int(array.indices[at])
+        raise _bad_value(name, array.data[at], row, column)
+    return ~missing
+
+
+def _bad_value(name: str, value: Any, row: int, column: int) -> InputError:
+    kind = "NaN" if value != value else "infinity"
+    if kind == "infinity" and "float32" in str(value.dtype):
+        kind += " or a number too large for float32"
+    return InputError(
+        f"View {name!r} holds NaN or infinity: {kind} in row {row}, column {column}. "
+        "Fill in or remove such values: a whole row of NaN marks a missing view, and "
+        "single ones can be filled with the mean of their feature by "
+        "Views(...).filled(), on the command line by --fill mean."
+    )
+
+
+def _blank_rows(array: Array, keep: Array) -> Array:
+    """A copy with the rows that are not kept set to zero."""
+    if sp.issparse(array):
+        kept = array.copy()
+        kept.data[np.repeat(~keep, np.diff(array.indptr))] = 0
+        return kept
+    xp = namespace(array)
+    return xp.where(keep[:, None], array, xp.zeros_like(array))
