@@ -87,15 +87,6 @@ def is_of_features(name):
     return name.startswith(("Phi", "Psi", "D"))
 
 
-def leave_room(monkeypatch, room, core_rate):
-    """The state may take this much memory; a core is this fast."""
-    monkeypatch.setattr("manyview.engine.scratch.resident_bytes", lambda: 0)
-    monkeypatch.setattr("manyview.engine.local.work_bytes", lambda *_: 0)
-    monkeypatch.setattr("manyview.engine.scratch.DRIVER", LIMIT - room)
-    monkeypatch.setattr("manyview.engine.local.CORE_RATE", core_rate)
-    monkeypatch.setattr("manyview.engine.local.worth_keeping", lambda *_: True)
-
-
 @pytest.mark.parametrize("sampled_rows", [1500, N_ROWS])
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("name", MODELS)
@@ -105,10 +96,11 @@ def test_labels_within_a_limit_are_those_in_memory(
     sizes = {"sampled_rows": sampled_rows, "block_rows": 256}
     wanted = in_memory(name, sizes)
     room, core_rate = ROADS[road]
-    leave_room(monkeypatch, room, core_rate)
+    monkeypatch.setattr("manyview.engine.local.CORE_RATE", core_rate)
+    monkeypatch.setattr("manyview.engine.local.worth_keeping", lambda *_: True)
     monkeypatch.setattr("manyview.engine.local.CORES", 2)
     model = MODELS[name].set_params(memory_limit=LIMIT)
-    with lowered(**sizes):
+    with lowered(**sizes, state_room=room):
         found = model.fit(mapped).labels_
     model.set_params(memory_limit=None)
     assert model._passes.start.features.keep == ("remade" not in road)

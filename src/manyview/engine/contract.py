@@ -55,17 +55,24 @@ class Sizes:
         Rows of a block on the host: features of 1,000 anchors fit the cache.
     sampled_rows : int
         Beyond this many rows Grams and graphs come from a sample of as many.
+    state_room : int, optional
+        Bytes of the rows' state that stay in memory under a limit; default what the
+        limit leaves.
+    resident_share : float
+        Of a device's free memory, for rows that stay there; more rows are streamed.
     """
 
     block_rows: int = 2048
     sampled_rows: int = 65_536
+    state_room: int | None = None
+    resident_share: float = 0.4
 
 
 sizes = Sizes()
 
 
 @contextmanager
-def lowered(**changes: int) -> Iterator[None]:
+def lowered(**changes: float) -> Iterator[None]:
     """Other sizes for the time being; for tests and measurements."""
     before = dict(vars(sizes))
     vars(sizes).update(changes)

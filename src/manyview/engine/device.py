@@ -25,6 +25,7 @@ from manyview.engine.contract import (
     odd_numbers,
     require_same_fields,
     rows_alone,
+    sizes,
 )
 from manyview.engine.scratch import parse_memory
 from manyview.errors import DependencyError, DeviceError, InputError, install_command
@@ -36,10 +37,9 @@ from manyview.views.views import Block, Views
 MOST_BLOCK_ROWS = 1_048_576
 LEAST_BLOCK_ROWS = 4096
 HOST_BLOCK_ROWS = 8192
-# Of the free memory, which they share in turn: a block's temporaries, resident rows,
-# and the state beside them.
+# Of the free memory, which they share in turn: a block's temporaries and, beside the
+# rows, their state.
 WORK_SHARE = 0.2
-DATA_SHARE = 0.4
 STATE_SHARE = 0.85
 # Rows hashed at a time: 64-bit copies of their entries come and go.
 HASHED_ROWS = 16384
@@ -209,7 +209,7 @@ class DeviceEngine:
     def _fits(self) -> bool:
         free = self._free()
         need = sum(self.views.n_features) * self.dtype.itemsize * len(self.views)
-        return free is None or need <= DATA_SHARE * free
+        return free is None or need <= sizes.resident_share * free
 
     def _choose_rows(self) -> int:
         """Rows whose features, distances and float64 copies fit beside the rest."""

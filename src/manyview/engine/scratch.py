@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from manyview.arrays.ops import Array
+from manyview.engine.contract import sizes
 from manyview.engine.resources import n_cores, parse_size, resident_bytes
 from manyview.errors import InputError, InputTypeError, ResourceError
 from manyview.views.views import Views
@@ -191,6 +192,12 @@ class Budget:
         self.fixed = resident_bytes() + DRIVER + work
         self.used = 0
 
+    @property
+    def room(self) -> int:
+        """Bytes of the state that may stay in memory."""
+        asked = sizes.state_room
+        return self.limit - self.fixed if asked is None else asked
+
     def give_back(self) -> None:
         """Return freed memory to the system; what C's allocator keeps counts."""
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -199,14 +206,14 @@ class Budget:
 
     def takes(self, n_bytes: int) -> bool:
         """Take this much of the room, if it is there."""
-        if n_bytes > 0 and self.used + n_bytes > self.limit - self.fixed:
+        if n_bytes > 0 and self.used + n_bytes > self.room:
             return False
         self.used += n_bytes
         return True
 
     def place(self, n_bytes: int, remake_seconds: float | None) -> str:
         """Where a field would go: "memory", "disk", or made "again" in every pass."""
-        if self.used + n_bytes <= self.limit - self.fixed:
+        if self.used + n_bytes <= self.room:
             return "memory"
         if remake_seconds is not None and remake_seconds < n_bytes / READ_RATE:
             return "again"
