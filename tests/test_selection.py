@@ -6,7 +6,13 @@ import pytest
 from manyview import S2MVTC, AnchorSpectral, Views, choose_n_clusters
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import load, make_views
-from manyview.errors import DegenerateWarning, InputError, InputTypeError
+from manyview.engine.local import open_engine
+from manyview.errors import (
+    DegenerateWarning,
+    InputError,
+    InputTypeError,
+    ManyviewError,
+)
 from manyview.selection import (
     Choice,
     decide,
@@ -55,6 +61,29 @@ def test_auto_settles_the_number_and_says_what_it_found():
         assert isinstance(model.choice_, Choice)
         assert len(np.unique(model.labels_)) == 4
         assert np.array_equal(model.predict(views), model.labels_)
+
+
+def test_auto_asks_the_engine_of_the_fit(monkeypatch):
+    views = make_views(200, (6, 8), 4, random_state=0)
+    opened = []
+
+    def second_engine(given, *args, **place):
+        opened.append(len(given))
+        return open_engine(given, *args, **place)
+
+    for module in ("selection", "stages.embedded_sample"):
+        monkeypatch.setattr(f"manyview.{module}.open_engine", second_engine)
+    monkeypatch.setattr("manyview.stages.embedded_sample.SAMPLE_ROWS", 150)
+    model = AnchorSpectral("auto", random_state=0, memory_limit="2GB").fit(views)
+    assert model.n_clusters_ == 4
+    assert max(opened) == 150  # of the sample alone
+
+
+@pytest.mark.parametrize("place", [{"memory_limit": "none"}, {"device": "lpt1"}])
+def test_the_place_of_the_rows_is_heard_of(place):
+    views = make_views(40, (3, 3), 2, random_state=0)
+    with pytest.raises(ManyviewError, match=next(iter(place))):
+        choose_n_clusters(views, **place)
 
 
 def test_auto_on_noise_warns_and_goes_on():

@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import get_tags
 
 from manyview import S2MVTC, SequenceS2MVTC
+from manyview.datasets import make_views
 from manyview.engine.contract import lowered
 from manyview.errors import DegenerateWarning, InputError, InputTypeError, OrderWarning
 from manyview.kmeans.passes import nearest
@@ -546,6 +547,17 @@ def test_one_preparation_serves_every_cell(three_views, monkeypatch, common, bac
         np.testing.assert_allclose(embedding, again.embedding_, atol=1e-6)
         np.testing.assert_allclose(objective, again.objective_, rtol=1e-6)
         np.testing.assert_array_equal(labels, again.labels_)
+
+
+def test_a_preparation_knows_how_many_clusters_were_found():
+    views = make_views(200, (6, 5), 4, noise=0.5, random_state=0)
+    common = {"smoothing_weight": 0.0, "random_state": 0, "n_init": 2}
+    ready = SequenceS2MVTC("auto", **common).prepare(views)
+    other = SequenceS2MVTC("auto", **common, beta=0.5)
+    assert other.fit_prepared(views, ready).n_clusters_ == 4
+    assert other.choice_.n_clusters == 4
+    with pytest.raises(InputError, match="n_clusters='auto', this model has 5"):
+        other.set_params(n_clusters=5).fit_prepared(views, ready)
 
 
 def test_a_preparation_takes_an_order_and_groups(three_views):

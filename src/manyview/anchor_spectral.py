@@ -89,6 +89,7 @@ class AnchorSpectral(PassClusterer):
         views = self._views_to_fit(X)
         with self._engine_for(views) as engine:
             saved = self._open_checkpoint()
+            self._settle_n_clusters(engine, saved)
             size = sample_size(self.n_graph_anchors, self.n_views_)
             # As many seeds as S2MVTC draws: its rounds start from this very graph
             # and partition.

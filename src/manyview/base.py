@@ -18,14 +18,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import is_torch_array
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manyview.arrays.ops import to_host
-from manyview.datasets.on_disk import open_on_disk
+from manyview.datasets.given import views_of
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
-from manyview.engine.dask_views import DaskViews
 from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
 from manyview.errors import (
@@ -41,7 +40,7 @@ from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.predicting import Passes, PredictsByReplay
 from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
 from manyview.running.progress import shown
-from manyview.selection import choose_n_clusters
+from manyview.selection import CHOICE, recall_or_choose
 from manyview.stages.costs import Cost, plan_of
 from manyview.stages.rounds import History
 from manyview.stages.sampling import (
@@ -61,6 +60,7 @@ from manyview.views.arguments import (
     generator,
 )
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
+from manyview.views.preparing import keep_preparation, prepare_like_fit
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
@@ -152,12 +152,14 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(message) from error
 
     def _to_views(self, X: Any, *, reset: bool) -> Views:
+        X = X if reset else prepare_like_fit(self, X)
         if is_single_table(X) and not lies_elsewhere(X):
             table = self._validate_table(X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             X = Views(table, feature_names=None if names is None else [names])
         views = views_of(X)
         if reset:
+            keep_preparation(self, views)
             self.n_views_ = views.n_views
             self.view_names_ = views.names
             self.n_features_per_view_ = views.n_features
@@ -216,6 +218,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("labels_", "embedding_"):
             model.__dict__.pop(name, None)
         return model
+
+    def _fresh(self, **changed: Any) -> Self:
+        """An unfitted copy for other rows: the work of this fit is not theirs."""
+        if hasattr(self, "checkpoint"):
+            changed = {"checkpoint": None, **changed}
+        copied: Self = clone(self).set_params(**changed)
+        return copied
 
     def __sklearn_clone__(self) -> Self:
         """A clone with the same client, which is a connection and has no copy."""
@@ -296,27 +305,26 @@ class PassClusterer(
         title = f"Fitting {type(self).__name__}"
         with shown(self.verbose, title), passes_as_tasks(self, views):
             # Before all else: a place that cannot be had is told before any work.
-            engine = open_engine(
+            yield open_engine(
                 views,
                 np.dtype(self.dtype or views.dtype),
                 engine=self.engine,
                 device=self.device,
                 memory_limit=self.memory_limit,
             )
-            if self.n_clusters == "auto":
-                self.choice_ = choose_n_clusters(
-                    views,
-                    scaling=self.scaling,
-                    random_state=self.random_state,
-                    engine=self.engine,
-                )
-                self.n_clusters_ = self.choice_.settle()
-            yield engine
 
     def _open_checkpoint(self, **given: Any) -> NoCheckpoint:
         if self.checkpoint is None:
             return NO_CHECKPOINT
         return Checkpoint(self.checkpoint, self, **given)
+
+    def _settle_n_clusters(self, engine: Engine, saved: NoCheckpoint) -> None:
+        """Where ``n_clusters="auto"``: what the rows, or the checkpoint, say."""
+        if isinstance(self.n_clusters, str):
+            self.choice_ = recall_or_choose(
+                engine, saved, scaling=self.scaling, random_state=self.random_state
+            )
+            self.n_clusters_ = self.choice_.settle()
 
     def _draw(
         self, engine: Engine, size: int, saved: NoCheckpoint
@@ -325,6 +333,8 @@ class PassClusterer(
         rng = saved.keep("rng", generator(self.random_state))
         drawn = draw(engine, min(size, engine.n_samples), child_seed(rng))
         saved.check_data(drawn, engine)
+        if isinstance(self.n_clusters, str):
+            saved.keep(CHOICE, self.choice_)  # now that its data are known
         for v, own in enumerate(engine.view_order):
             if drawn.view(v).shape[0] == 0:
                 raise InputError(
@@ -386,13 +396,3 @@ class PassClusterer(
 def by_caller(values: Sequence[Any], engine: Engine) -> list[Any]:
     """Per-view values in the caller's order of the views."""
     return [values[v] for v in np.argsort(engine.view_order)]
-
-
-def views_of(X: Any) -> Views:
-    """Views of whatever a user hands over: rows in memory, on disk or on workers."""
-    if not lies_elsewhere(X):
-        return Views.of(X)
-    items = X if isinstance(X, (list, tuple)) else [X]
-    if isinstance(items[0], (str, os.PathLike)):
-        return open_on_disk(*items)
-    return DaskViews(X)  # type: ignore[return-value]

@@ -197,6 +197,7 @@ class S2MVTC(PassClusterer):
         views = self._views_to_fit(X)
         with self._engine_for(views) as engine:
             saved = self._open_checkpoint(trace=trace)
+            self._settle_n_clusters(engine, saved)
             m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
             drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
             setup = saved.load("setup")

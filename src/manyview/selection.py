@@ -17,6 +17,7 @@ there is none; where another number scores as well, that the two tie.
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Iterable
@@ -24,18 +25,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from manyview.arrays.ops import to_host, unit_rows
-from manyview.engine.contract import Engine
+from manyview.engine.contract import Engine, NoCheckpoint
 from manyview.engine.local import open_engine
 from manyview.errors import DegenerateWarning, InputError
-from manyview.kmeans.passes import quiet_fit
 from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, MARKERS, new_figure, save
 from manyview.present.table import BEST, Cell, Table
-from manyview.stages.anchor_graph import Spectrum, fit_graph, sample_size, spread_basis
+from manyview.stages.embedded_sample import EmbeddedSample, sample_rows
 from manyview.stages.sampling import (
     agreement,
     choose_scalings,
@@ -53,16 +51,11 @@ Matrix = np.ndarray[Any, Any]
 
 # Fewer clusters than two are no partition.
 LEAST = 2
+CHOICE = "choice"  # its name in a checkpoint
 # Numbers to try, unless others are given: more clusters than that people know.
 CANDIDATES = range(LEAST, 26)
-# Rows that are looked at: three graphs and two dozen partitions in seconds.
-SAMPLE_ROWS = 3000
 # Rows of the silhouette and of neighbours, all against all.
 SCORED_ROWS = 1000
-# Of the graph, and starts of k-means: half and less of a fit's, for speed.
-N_ANCHORS = 2048
-N_NEIGHBORS = 5
-N_INIT = 3
 # Below these there is no clear answer, above CLEAR_GAP it is one; set by judgement
 # on generated data with and without clusters.
 SMALL_GAP = 0.3
@@ -202,6 +195,8 @@ def choose_n_clusters(
     scaling: Any = "auto",
     random_state: Any = None,
     engine: Any = "local",
+    device: str | None = None,
+    memory_limit: Any = None,
 ) -> Choice:
     """Find out how many clusters the rows fall into, without labels.
 
@@ -213,7 +208,7 @@ def choose_n_clusters(
     scaling : as in `S2MVTC`
     random_state : int, generator or None
         Seed of the sample and of the graphs.
-    engine : as in `S2MVTC`
+    engine, device, memory_limit : as in `S2MVTC`
         Where the rows are that the sample is drawn from.
 
     Returns
@@ -230,11 +225,35 @@ def choose_n_clusters(
     """
     views = views if hasattr(views, "each") else Views.of(views)
     counts = _check_candidates(candidates, len(views))
-    rng = generator(random_state)
-    sample = _sample(views, child_seed(rng), engine)
+    place = open_engine(
+        views, views.dtype, engine=engine, device=device, memory_limit=memory_limit
+    )
+    return _choose(place, counts, scaling, generator(random_state))
+
+
+def recall_or_choose(
+    engine: Engine, saved: NoCheckpoint, *, scaling: Any, random_state: Any
+) -> Choice:
+    """The choice that a checkpoint keeps; without one, from the rows of the engine.
+
+    Who goes on with it keeps it, once the checkpoint knows the data.
+    """
+    known: Choice | None = saved.load(CHOICE)
+    if known is not None:
+        return known
+    # The fit's own numbers: it starts from the same ones, now and when resumed.
+    rng = copy.deepcopy(saved.keep("rng", generator(random_state)))
+    return _choose(engine, _check_candidates(None, engine.n_samples), scaling, rng)
+
+
+def _choose(
+    engine: Engine, counts: list[int], scaling: Any, rng: np.random.Generator
+) -> Choice:
+    """The criteria of every count, and what they say."""
+    sample = sample_rows(engine, child_seed(rng))
     seed = child_seed(rng)
     parts = (sample, sample[0::2], sample[1::2])
-    embeddings = [_Embedded(p, counts[-1], scaling, seed, sample) for p in parts]
+    embeddings = [EmbeddedSample(p, counts[-1], scaling, seed, sample) for p in parts]
     values = embeddings[0].values ** 2
     gap = np.array([spectral_gap(values, k) for k in counts])
     stability, silhouette = np.zeros(len(counts)), np.zeros(len(counts))
@@ -304,58 +323,6 @@ def _check_candidates(candidates: Iterable[int] | None, n_samples: int) -> list[
     return counts
 
 
-def _sample(views: Views, seed: int, engine: Any) -> Views:
-    """Rows drawn by content, in memory."""
-    place = open_engine(views, views.dtype, engine=engine)
-    block = draw(place, min(SAMPLE_ROWS, len(views)), seed).block
-    return Views(
-        [x if hasattr(x, "indptr") else to_host(x) for x in block.views],
-        names=[views.names[v] for v in place.view_order],
-        present=to_host(block.present),
-    )
-
-
-def _spectrum(engine: Engine, n_clusters: int, scaling: Any, seed: int) -> Spectrum:
-    """The graph's vectors, as `AnchorSpectral` finds them."""
-    rng = generator(seed)
-    size = min(sample_size(N_ANCHORS, len(engine.view_order)), engine.n_samples)
-    drawn = draw(engine, size, child_seed(rng))
-    scalings = choose_scalings(drawn, scaling, n_clusters)
-    seeds = [child_seed(rng) for _ in range(3)]
-    return fit_graph(
-        engine,
-        drawn.without_empty_rows(scalings),
-        scalings,
-        n_clusters=n_clusters,
-        n_anchors=N_ANCHORS,
-        n_neighbors=N_NEIGHBORS,
-        seed=seeds[1],
-    )
-
-
-class _Embedded:
-    """The sample in the vectors of the graph of a part of it."""
-
-    def __init__(
-        self, part: Views, most: int, scaling: Any, seed: int, sample: Views
-    ) -> None:
-        engine = open_engine(part, part.dtype)
-        spectrum = _spectrum(engine, min(most, len(part)), scaling, seed)
-        other = open_engine(sample, part.dtype, view_order=engine.view_order)
-        spread_basis(other, spectrum)
-        self.values, self._F = spectrum.values, to_host(other.read("F"))
-
-    def rows(self, k: int) -> Matrix:
-        """Unit rows of the k smoothest vectors."""
-        r = min(k, self._F.shape[1])
-        return np.asarray(unit_rows(self._F[:, :r] * self.values[:r] ** 2))
-
-    def cluster(self, k: int, seed: int) -> Matrix:
-        """Clusters of the sample's rows."""
-        search = KMeans(k, n_init=N_INIT, random_state=seed)
-        return np.asarray(quiet_fit(search, self.rows(k)).labels_)
-
-
 def _silhouette(rows: Matrix, labels: Matrix) -> float:
     """Mean silhouette of the first rows, which the draw has mixed; never below 0."""
     rows, labels = rows[:SCORED_ROWS], labels[:SCORED_ROWS]
@@ -390,5 +357,6 @@ def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
     scalings = choose_scalings(drawn, "auto", n_clusters)
     some = first_rows(drawn.block)
     own = labels[drawn.caller_rows][: len(some)]
-    rows = [agreement(n, own) for n in neighbours(some, scalings)]
-    return float(np.nanmean(np.stack(rows)))
+    rows = np.stack([agreement(n, own) for n in neighbours(some, scalings)])
+    told = rows[~np.isnan(rows)]
+    return float(told.mean()) if told.size else 0.0

@@ -177,6 +177,7 @@ class SequenceS2MVTC(PassClusterer):
         with self._engine_for(views) as engine:
             given = {"order": order, "groups": groups, "trace": trace}
             saved = self._open_checkpoint(**given)
+            self._settle_n_clusters(engine, saved)
             drawn, scalings, seeds = self._draw(
                 engine, self._sample_size(engine), saved
             )
@@ -198,6 +199,7 @@ class SequenceS2MVTC(PassClusterer):
         check_sequence_settings(self)
         views = self._views_to_fit(X)
         with self._engine_for(views) as engine:
+            self._settle_n_clusters(engine, NO_CHECKPOINT)
             size = self._sample_size(engine)
             drawn, scalings, seeds = self._draw(engine, size, NO_CHECKPOINT)
             return prepare_features(self, engine, drawn, scalings, seeds)
@@ -205,9 +207,16 @@ class SequenceS2MVTC(PassClusterer):
     def fit_prepared(
         self, X: Any, ready: Prepared, *, order: Any = None, groups: Any = None
     ) -> Self:
-        """`fit` on views that `prepare` has seen."""
+        """`fit` on views that `prepare` has seen, into as many clusters."""
         check_sequence_settings(self)
         self._views_to_fit(X)
+        if self.n_clusters != ready.n_clusters:
+            raise InputError(
+                f"The views were prepared for n_clusters={ready.n_clusters!r}, this "
+                f"model has {self.n_clusters!r}. Prepare them with that."
+            )
+        if ready.choice is not None:
+            self.choice_, self.n_clusters_ = ready.choice, ready.choice.best_guess
         engine = ready.engine
         of_views = [f"{letter}{v}" for letter in "BY" for v in range(self.n_views_)]
         for name in ("F", "F_out", "B_bar", *of_views):

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, selection
 from manyview.baselines import ConcatKMeans
+from manyview.datasets import make_views
 from manyview.engine.contract import NO_CHECKPOINT
 from manyview.errors import FileError, InputError, InputTypeError
 from manyview.files.checkpoint import Checkpoint
@@ -92,6 +93,43 @@ def test_without_a_seed_the_first_one_is_kept(views, tmp_path):
     model = AnchorSpectral(4, n_graph_anchors=200, checkpoint=tmp_path / "saved")
     first = model.fit(views).labels_
     np.testing.assert_array_equal(model.fit(views).labels_, first)
+
+
+@pytest.mark.parametrize("kind", [S2MVTC, SequenceS2MVTC, AnchorSpectral])
+def test_the_number_of_clusters_found_at_first_is_kept(tmp_path, monkeypatch, kind):
+    data = make_views(200, (6, 5), 4, noise=0.5, random_state=0)
+    model = kind("auto", checkpoint=tmp_path / "saved", n_init=1)
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, data, "Clustering")
+    assert model.n_clusters_ == 4
+    monkeypatch.setattr(selection, "decide", finds(7))
+    model.fit(data)
+    assert model.n_clusters_ == model.choice_.n_clusters == 4
+    assert len(model._passes.centres.points) == 4
+
+
+def test_a_number_found_on_other_data_is_not_kept(tmp_path):
+    data, other = (
+        make_views(200, (6, 5), k, noise=0.5, random_state=0) for k in (3, 5)
+    )
+    model = AnchorSpectral("auto", checkpoint=tmp_path / "saved", n_init=1)
+    # The surveys of the sample and its halves come before the fit's own.
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, data, "Surveying the views", after=4)
+    assert model.n_clusters_ == 3
+    assert model.fit(other).n_clusters_ == 5
+    with pytest.raises(InputError, match="other data"):
+        model.fit(data)
+
+
+def finds(number):
+    """A verdict that is always the same."""
+
+    def decide(counts, gap, stability, silhouette):
+        verdict = (number, number, "clear", counts, gap, stability, silhouette, gap)
+        return selection.Choice(*verdict)
+
+    return decide
 
 
 @pytest.mark.parametrize(

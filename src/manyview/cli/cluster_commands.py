@@ -61,7 +61,7 @@ def fit(
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
     """
-    from manyview.base import views_of
+    from manyview.datasets.given import views_of
     from manyview.files.run_folder import MODEL, check_target, writing
 
     method, smooth = choose_smoothing(method, smoothing)

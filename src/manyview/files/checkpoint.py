@@ -3,6 +3,7 @@
 ::
 
     fit.json              method, settings and data the checkpoint belongs to
+    choice-0.zip          what n_clusters="auto" has found
     setup-0.zip           anchors, factors, graph
     rounds-3.zip          after three rounds; written after its rows:
     rounds-3.B_bar.npy    one row per sample
@@ -36,7 +37,7 @@ from manyview.files.schema import PLACE
 from manyview.stages.sampling import Draw
 
 FIT = "fit.json"
-VERSION = 2  # of what the files hold; a fit refuses to go on from another
+VERSION = 3  # of what the files hold; a fit refuses to go on from another
 
 
 class Checkpoint(NoCheckpoint):

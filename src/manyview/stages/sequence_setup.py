@@ -41,6 +41,8 @@ class Prepared(NamedTuple):
     anchors: tuple[Matrix, ...]
     features: Features
     grams: list[Gram]
+    n_clusters: int | str
+    choice: Any
 
 
 def prepare_features(
@@ -64,12 +66,23 @@ def prepare_features(
         n_rounds=model.max_iter,
     )
     grams = sum_grams(engine, plain)
-    return Prepared(engine, drawn, scalings, seeds, anchors, plain, grams)
+    choice = model.choice_ if isinstance(model.n_clusters, str) else None
+    return Prepared(
+        engine,
+        drawn,
+        scalings,
+        seeds,
+        anchors,
+        plain,
+        grams,
+        model.n_clusters,
+        choice,
+    )
 
 
 def set_up_sequence(model: Any, ready: Prepared, *, reduces: bool) -> Setup:
     """Ridges, and the start of the rounds from the graph or from directions."""
-    engine, drawn, scalings, seeds, anchors, plain, grams = ready
+    engine, drawn, scalings, seeds, anchors, plain, grams, _, _ = ready
     features, ridges = fit_features(
         plain, grams, model.lam, model.rank_tol, reduces=reduces
     )
