@@ -28,6 +28,7 @@ __all__ = [
     "ManyviewError",
     "OrderWarning",
     "SequenceS2MVTC",
+    "ViewTransformer",
     "Views",
     "__version__",
     "all_methods",

@@ -23,5 +23,6 @@ from .sequence_s2mvtc import SequenceS2MVTC as SequenceS2MVTC
 from .single_cell import cluster_mudata as cluster_mudata
 from .views import Views as Views
 from .views import containers as containers
+from .views.preparing import ViewTransformer as ViewTransformer
 
 __version__: str

@@ -58,6 +58,10 @@ class DegenerateWarning(ManyviewWarning):
     """The partition is degenerate, for instance one giant cluster."""
 
 
+class UnsavedWarning(ManyviewWarning):
+    """A part of a model is not in its file."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that names the nearest of the known names, or nothing."""
     plain = {plain_name(k): k for k in known}

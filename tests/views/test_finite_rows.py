@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from manyview import Views
 from manyview.errors import InputError
+from manyview.views.finite_rows import finite_parts
 
 
 def with_value(value, row=None, column=slice(None)):
@@ -43,3 +44,13 @@ def test_a_sparse_row_with_some_nan_is_not_missing():
     holes[2, 1] = 0.0  # not stored
     with pytest.raises(InputError, match="NaN in row 2, column 0"):
         Views([sp.csr_array(holes)]).block(slice(0, 4))
+
+
+def test_sparse_rows_are_brought_into_order_in_a_copy():
+    """As text vectorisers leave them: in no order, some stored twice."""
+    data, places = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2, 0, 1, 1])
+    raw = sp.csr_array((data, places, np.array([0, 2, 4])), shape=(2, 3))
+    places.setflags(write=False)
+    (rows,), _ = finite_parts([raw], ["text"], 0, None, np.float64)
+    assert rows.indices.tolist() == [0, 2, 1] and rows.data.tolist() == [2, 1, 7]
+    assert raw.indices.tolist() == [2, 0, 1, 1]

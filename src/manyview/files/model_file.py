@@ -6,17 +6,19 @@ name that is private to the code, and those of earlier versions are translated.
 """
 
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from manyview import __version__
-from manyview.errors import FileError, InputTypeError
+from manyview.errors import FileError, InputTypeError, UnsavedWarning
 from manyview.files.atomic import require_free
 from manyview.files.codec import Encoder, decode
 from manyview.files.container import read_container, write_container
 from manyview.files.migrations import VERSION, migrate
 from manyview.files.schema import ATTRIBUTES, PLACE, attribute_name, is_public
+from manyview.views.preparing import Preparation
 
 FindClass = Callable[[str], type[Any] | None]
 
@@ -45,11 +47,25 @@ def write_model(
         "fitted": {
             _name_in_file(k): encoder.encode(v, k)
             for k, v in vars(model).items()
-            if k not in params and not k.startswith("_skl")
+            if k not in params and not k.startswith("_skl") and _may_be_kept(v)
         },
     }
     write_container(target, "model", content, encoder.arrays)
     return target
+
+
+def _may_be_kept(value: Any) -> bool:
+    """All but transformers of other libraries, which only a pickle could hold."""
+    foreign = isinstance(value, Preparation) and not value.is_plain
+    if foreign:
+        warnings.warn(
+            "The transformers of the views are not saved with the model: only pickles "
+            "could hold them, and model files have none. Keep the ViewTransformer "
+            "yourself, and give predict what it makes of new rows.",
+            UnsavedWarning,
+            stacklevel=4,
+        )
+    return not foreign
 
 
 def _name_in_file(attribute: str) -> str:

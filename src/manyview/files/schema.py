@@ -60,6 +60,10 @@ RECORDS = {
     "feature map": _record(
         "baselines.parts.rbf_features.FeatureMap", "scaling kernel mean"
     ),
+    # How its views are made of what users have.
+    "preparation": _record("views.preparing.Preparation", "steps"),
+    "table code": _record("views.table_code.TableCode", "columns"),
+    "column": _record("views.table_code.Column", "name kind first categories"),
     # What users read off a model.
     "choice": _record(
         "selection.Choice",

@@ -44,7 +44,11 @@ def _as_float(array: Array, dtype: Any) -> Array:
         return array.to(wanted).contiguous()
     with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
         if sp.issparse(array):
-            return _narrow(array.tocsr().astype(dtype, copy=False))
+            rows = array.tocsr().astype(dtype, copy=False)
+            if not rows.has_canonical_format:  # or steps would sort the caller's own
+                rows = rows.copy()
+                rows.sum_duplicates()
+            return _narrow(rows)
         return np.asarray(array, dtype=dtype, order="C")
 
 
