@@ -59,6 +59,7 @@ from manyview.views.arguments import (
     child_seed,
     generator,
 )
+from manyview.views.matching import match_names, require_widths
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
 from manyview.views.preparing import keep_preparation, prepare_like_fit
 from manyview.views.views import Views
@@ -129,18 +130,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _views_to_predict(self, X: Any) -> Views:
         """Checked views for a fitted model: as many views and features as in fit."""
         self._check_fitted()
-        views = self._to_views(X, reset=False)
-        if views.n_features != self.n_features_per_view_:
-            given, known = list(views.n_features), list(self.n_features_per_view_)
-            split = (
-                " A cross-validation takes the views of a plain list for rows: "
-                "wrap them in manyview.Views([...]), which is split by rows."
-            )
-            raise InputError(
-                f"The model was fitted on views with {known} features; "
-                f"got {given}. Give the same views in the same order."
-                f"{split if isinstance(X, list) else ''}"
-            )
+        columns = getattr(self, "feature_names_per_view_", None)
+        given = self._to_views(X, reset=False)
+        views: Views = match_names(given, self.view_names_, columns)
+        require_widths(views, self.n_features_per_view_, plain=isinstance(X, list))
         return views
 
     def _check_fitted(self) -> None:

@@ -62,6 +62,14 @@ class UnsavedWarning(ManyviewWarning):
     """A part of a model is not in its file."""
 
 
+class DataWarning(ManyviewWarning):
+    """Data was taken in one of several ways that may have been meant."""
+
+
+class OutsideWarning(ManyviewWarning):
+    """New rows lie outside all that the model has seen."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that names the nearest of the known names, or nothing."""
     plain = {plain_name(k): k for k in known}

@@ -57,7 +57,7 @@ def test_s2mvtc_is_the_default(manyview, folder) -> None:
 def test_row_names_go_into_the_labels(manyview, folder) -> None:
     rows = [f"item{i},{i % 2 * 9 + i / 100},{i % 2}" for i in range(20)]
     Path("table.csv").write_text("name,x,label\n" + "\n".join(rows))
-    assert manyview("fit", "table.csv", "-k", 2, *SIMPLE).code == 0
+    assert manyview("fit", "table.csv", "-k", 2, "--labels", "label", *SIMPLE).code == 0
     lines = Path("run/labels.csv").read_text().splitlines()
     assert [line.partition(",")[0] for line in lines[1:4]] == [
         "item0",

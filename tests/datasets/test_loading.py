@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manyview.datasets import load, loading
-from manyview.errors import FileError, InputError, InputTypeError
+from manyview.errors import DataWarning, FileError, InputError, InputTypeError
 
 FORMATS = {
     "3Sources.mat": (169, (3560, 3631, 3068), 6),
@@ -84,6 +84,46 @@ def test_labels_may_be_given(tmp_path, parts, monkeypatch):
     assert data.origin == "d.npz"
     with pytest.raises(InputError, match="one entry per row"):
         load(tmp_path / "d.npz", labels=[1, 2])
+
+
+def write_tables(folder, *, y):
+    (folder / "a.csv").write_text("id,x,y\n" + "".join(f"r{i},{i},{v}\n" for i, v in y))
+    (folder / "b.csv").write_text("id,u\n" + "".join(f"r{i},{i * i}\n" for i, _ in y))
+    return [folder / "a.csv", folder / "b.csv"]
+
+
+def test_a_column_named_like_labels_stays_and_is_said_once(tmp_path):
+    """Through the child process, where files of strangers are read."""
+    files = write_tables(tmp_path, y=[(i, i + 0.5) for i in range(6)])
+    with pytest.warns(
+        DataWarning, match=r"a.csv has a column named y.*--labels y"
+    ) as w:
+        data = load(files)
+    assert len(w) == 1 and data.labels is None
+    assert data.feature_names == (("x", "y"), ("u",))
+    assert load(files, labels=False).n_features == (2, 1)
+
+
+def test_labels_in_one_of_several_files(tmp_path):
+    files = write_tables(tmp_path, y=[(i, i % 2) for i in range(6)])
+    data = load(files, labels="y")
+    assert data.labels.tolist() == [0, 1] * 3 and data.n_features == (1, 1)
+    with pytest.raises(FileError, match=r"No labels named 'kind'.*columns are x, y, u"):
+        load(files, labels="kind")
+
+
+def test_files_named_like_labels(tmp_path, parts):
+    """Classes are labels; measurements are a view, whatever their file is called."""
+    x, measured = parts[0], parts[0][:, :1] + 0.25
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", measured)
+    files = [tmp_path / "x.npy", tmp_path / "y.npy"]
+    for labels in (None, False):
+        assert load(files, labels=labels).names == ("x", "y")
+    np.save(tmp_path / "y.npy", np.arange(len(x)) % 3)
+    assert load(files).labels.tolist() == [i % 3 for i in range(len(x))]
+    alone = load(files, labels=False)
+    assert alone.labels is None and alone.names == ("x",)
 
 
 def test_bad_requests(tmp_path, parts):

@@ -8,7 +8,7 @@ import pytest
 from manyview import Views
 from manyview.datasets import convert
 from manyview.datasets.on_disk import open_on_disk
-from manyview.errors import FileError
+from manyview.errors import DataWarning, FileError
 from manyview.views.disk_views import DiskViews
 
 
@@ -53,7 +53,6 @@ def test_parquet_files_and_folders(views, tmp_path):
     for part in range(2):
         rows = slice(20 * part, 20 + 30 * part)
         columns = {f"c{j}": views[0][rows, j] for j in range(3)}
-        columns["label"] = np.arange(len(columns["c0"]))
         pq.write_table(table(columns), tmp_path / "first" / f"{part}.parquet")
     columns = {f"c{j}": views[1][:, j] for j in range(2)}
     pq.write_table(table(columns), tmp_path / "b.parquet", row_group_size=7)
@@ -61,6 +60,31 @@ def test_parquet_files_and_folders(views, tmp_path):
     assert found.names == ("first", "b")
     assert found.arrays[1].dtype == np.float32
     check(found, views)
+
+
+def test_a_column_named_like_labels_is_a_feature_of_parquet(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    from pyarrow import table
+
+    columns = {name: np.random.default_rng(0).normal(size=9) for name in "xyz"}
+    pq.write_table(table(columns), tmp_path / "acc.parquet")
+    with pytest.warns(DataWarning, match="column named y.*taken as a feature"):
+        found = open_on_disk(tmp_path / "acc.parquet")
+    assert found.feature_names == (("x", "y", "z"),)
+    np.testing.assert_array_equal(found.block(slice(0, 9)).views[0][:, 1], columns["y"])
+
+
+def test_the_index_of_parquet_names_the_rows(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    table = pd.DataFrame({"a": np.arange(20.0)}, index=np.arange(20) + 7)
+    table.to_parquet(tmp_path / "a.parquet", row_group_size=6)
+    table[::-1].rename(columns={"a": "b"}).to_parquet(tmp_path / "b.parquet")
+    with pytest.warns(DataWarning, match="matched by name"):
+        found = open_on_disk(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    assert found.n_features == (1, 1), "the index is no feature"
+    first, second = found.block(slice(0, 20)).views
+    np.testing.assert_array_equal(first, second)
 
 
 def test_npy(views, tmp_path):

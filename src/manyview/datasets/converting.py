@@ -9,7 +9,7 @@ from manyview.datasets.data_folder import SUFFIX, is_data_folder, write_data_fol
 from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
 from manyview.datasets.loading import load
 from manyview.datasets.one_file import detect_format
-from manyview.datasets.raw_data import RawData, Request
+from manyview.datasets.raw_data import RawData, Request, tell
 from manyview.errors import FileError
 from manyview.files.atomic import atomic_folder
 from manyview.views.views import Views
@@ -22,6 +22,7 @@ def convert(
     overwrite: bool = False,
     views: str | Sequence[str] | None = None,
     labels: Any = None,
+    join: str | None = None,
     memory_limit: int | float | str | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> Path:
@@ -38,7 +39,7 @@ def convert(
         The folder to write; the ending is added when it is missing.
     overwrite : bool
         Replace an existing folder of this kind.
-    views, labels, memory_limit, time_limit
+    views, labels, join, memory_limit, time_limit
         As in `load`.
 
     Returns
@@ -59,13 +60,15 @@ def convert(
     if _streams(source, labels):
         request = Request.of(views, labels, memory_limit)
         with atomic_folder(target) as folder, Sandbox(time_limit) as sandbox:
-            sandbox.write(Path(source).expanduser(), request, folder)
+            notes = sandbox.write(Path(source).expanduser(), request, folder)
+        tell(notes)
         return target
     if not isinstance(source, Views):
         source = load(
             source,
             views=views,
             labels=labels,
+            join=join,
             memory_limit=memory_limit,
             time_limit=time_limit,
         )

@@ -129,6 +129,14 @@ def tidy_labels(vector: NDArray) -> NDArray:
     return vector
 
 
+def holds_fractions(vector: NDArray) -> bool:
+    """Are some of the values fractions, so that they measure rather than name?"""
+    if vector.dtype.kind != "f":
+        return False
+    known = vector[np.isfinite(vector)]
+    return bool((np.rint(known) != known).any())
+
+
 def _choose_labels(
     file: _Content, request: Request
 ) -> tuple[str | None, NDArray | None]:

@@ -13,9 +13,9 @@ from manyview.datasets import registry
 from manyview.datasets.data_folder import SUFFIX, is_data_folder, open_data_folder
 from manyview.datasets.formats.zarr_store import looks_like_zarr
 from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
-from manyview.datasets.many_files import combine, files_in, is_label_file
+from manyview.datasets.many_files import combine, files_in
 from manyview.datasets.one_file import IN_PROCESS, detect_format, read_file
-from manyview.datasets.raw_data import RawData, Request, in_memory
+from manyview.datasets.raw_data import RawData, Request, in_memory, name_list, tell
 from manyview.errors import FileError
 from manyview.views.views import Views
 
@@ -27,29 +27,31 @@ def load(
     *,
     views: str | Sequence[str] | None = None,
     labels: Any = None,
+    join: str | None = None,
     memory_limit: int | float | str | None = None,
     time_limit: float = TIME_LIMIT,
     verify: bool | None = None,
 ) -> Views:
     """Read a data set from files, or a known one by name.
 
-    Files whose checksum is not in our registry are parsed in a child process
-    with memory and time limits; see SECURITY.md for what that covers.
+    Files that the registry does not vouch for are parsed in a limited child process.
 
     Parameters
     ----------
     source : path, list of paths, or name
         A MATLAB, npz, npy, CSV, Parquet, HDF5, Zarr, h5ad or h5mu file, a folder
-        written by `convert`, a folder or list of one file per view, or the name
-        of a data set in the registry, looked up under ``MANYVIEW_DATA``.
+        written by `convert`, a folder or list of one file per view, or the name of a
+        known data set, looked up under ``MANYVIEW_DATA``.
     views : str or list of str, optional
         Variables, modalities, layers or embeddings to use, where that is not clear.
     labels : str, array (n_samples,) or False, optional
-        Variable or column that holds the classes, the classes themselves, or
-        False for none. Default: the variable with a usual name, if any.
+        Variable or column that holds the classes, the classes themselves, or False
+        for none. Default: the file or variable with a usual name, never a column.
+    join : {"inner", "outer"}, optional
+        Of files that name different rows keep those that all have, or all rows, with
+        missing views. Default: refuse them.
     memory_limit : int or str, optional
-        Most bytes the data may take, such as ``"2GB"``; default half of this
-        machine's memory.
+        Most bytes the data may take, such as ``"2GB"``; default half of all memory.
     time_limit : float
         Most seconds one file may take.
     verify : bool, optional
@@ -57,8 +59,7 @@ def load(
 
     Returns
     -------
-    Views
-        With ``labels`` when the source has them.
+    Views, with ``labels`` when the source has them
 
     Examples
     --------
@@ -70,9 +71,8 @@ def load(
     paths, known = _locate(source)
     given = None if labels is None or isinstance(labels, (str, bool)) else labels
     request = Request.of(views, labels if given is None else False, memory_limit)
-    wanted = [p for p in paths if request.labels is not False or not is_label_file(p)]
-    with Sandbox(time_limit) as sandbox:
-        raw = combine([_read_one(p, request, sandbox, verify) for p in wanted])
+    raw = _read_all(paths, request, join, time_limit, verify)
+    tell(raw.notes)
     if known is not None:
         raw = registry.decode(known, raw, request.memory_limit)
     if given is not None:
@@ -82,6 +82,30 @@ def load(
     if known is not None and views is None:
         registry.check(known, result, paths[0], classes=labels is None)
     return result
+
+
+def _read_all(
+    paths: list[Path],
+    request: Request,
+    join: str | None,
+    time_limit: float,
+    verify: bool | None,
+) -> RawData:
+    """The files' views over the same rows, with the labels that were asked for."""
+    with Sandbox(time_limit) as sandbox:
+        parts = [_read_one(p, request, sandbox, verify) for p in paths]
+    if request.labels is False:  # files of labels alone are left out
+        parts = [part for part in parts if part.views]
+    raw = combine(parts, join)
+    if not isinstance(request.labels, str) or raw.labels is not None:
+        return raw
+    columns = [c for names in raw.feature_names or () for c in names or ()]
+    found = f" The columns are {name_list(columns)}." if columns else ""
+    raise FileError(
+        f"No labels named {request.labels!r} were found: it is neither a label file "
+        f"nor part of the data.{found} Name another with labels= (--labels), or leave "
+        "it away."
+    )
 
 
 def _locate(source: Source) -> tuple[list[Path], registry.Known | None]:

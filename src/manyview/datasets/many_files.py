@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from manyview.datasets.layout import LABEL_NAMES
 from manyview.datasets.raw_data import NDArray, RawData, distinct
 from manyview.errors import FileError
 from manyview.views.containers import place_rows
+from manyview.views.joining import join_rows, places_of
 
 _PER_VIEW = (".npy", ".csv", ".tsv", ".parquet")
 
@@ -25,58 +26,66 @@ def _numbers_by_size(path: Path) -> list[tuple[int, int, str]]:
     return [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts if p]
 
 
-def is_label_file(path: Path) -> bool:
-    """Is the file named like labels (``labels.npy``, ``y.csv``)?"""
-    return path.stem.lower() in LABEL_NAMES
+def combine(parts: Sequence[RawData], join: str | None = None) -> RawData:
+    """All views of all parts over the same rows, matched by name where they have names.
 
-
-def combine(parts: Sequence[RawData]) -> RawData:
-    """All views of all parts over the same rows.
-
-    Rows are matched by name where every part has distinct row names and they
-    differ; a row that a part lacks is marked missing there.
+    Different rows are refused, unless `join` says which to keep; a row that a part
+    lacks is then marked missing there.
     """
     if len(parts) == 1:
-        return parts[0]
-    if not any(part.views for part in parts):
+        return _complete_rows(parts[0]) if join == "inner" else parts[0]
+    viewed = [part for part in parts if part.views]
+    if not viewed:
         raise FileError("The files hold labels only. Give at least one file of views.")
-    row_names, maps = _match_rows(parts)
-    if maps is not None:
-        parts = [_place(p, m) for p, m in zip(parts, maps, strict=True)]
-    labels = [part.labels for part in parts if part.labels is not None]
+    names = distinct([part.names[0] for part in viewed])
+    joined = join_rows(names, [part.row_names for part in viewed], join)
+    alone = [part for part in parts if not part.views]
+    if joined.names is not None:
+        alone = [_follow(part, joined.names) for part in alone]
+    if joined.places is not None:
+        viewed = [_place(p, m) for p, m in zip(viewed, joined.places, strict=True)]
+    labels = [p.labels for p in (*viewed, *alone) if p.labels is not None]
     if any(not np.array_equal(other, labels[0]) for other in labels[1:]):
         raise FileError(
             "Several of the files bring labels, and they differ. Keep one, or pass "
             "labels=False (--labels none) or the labels themselves."
         )
-    features = [f for p in parts for f in p.feature_names or [None] * len(p.views)]
-    n_rows = next((len(p.present) for p in parts if p.present is not None), None)
-    masks = [] if n_rows is None else [_mask(part, n_rows) for part in parts]
+    features = [f for p in viewed for f in p.feature_names or [None] * len(p.views)]
+    n_rows = next((len(p.present) for p in viewed if p.present is not None), None)
+    masks = [] if n_rows is None else [_mask(part, n_rows) for part in viewed]
     return RawData(
-        views=[view for part in parts for view in part.views],
-        names=distinct([name for part in parts for name in part.names]),
+        views=[view for part in viewed for view in part.views],
+        names=distinct([name for part in viewed for name in part.names]),
         feature_names=features if any(f is not None for f in features) else None,
         present=np.hstack(masks) if masks else None,
         labels=labels[0] if labels else None,
-        row_names=row_names,
+        row_names=None if joined.names is None else list(joined.names),
+        notes=tuple(note for part in parts for note in part.notes),
     )
 
 
-def _match_rows(
-    parts: Sequence[RawData],
-) -> tuple[list[str] | None, list[NDArray] | None]:
-    """Common row names, and for each part its row per common row (None: as it is)."""
-    named = [p.row_names for p in parts if p.row_names is not None]
-    if not named or all(names == named[0] for names in named):
-        return (named[0] if named else None), None
-    if len(named) < len(parts) or any(len(set(n)) < len(n) for n in named):
+def _complete_rows(part: RawData) -> RawData:
+    """The rows that every view of a part has."""
+    if part.present is None or part.present.all():
+        return part
+    rows = np.flatnonzero(part.present.all(axis=1))
+    if not rows.size:
         raise FileError(
-            "The files name their rows differently, and not every file has distinct "
-            "row names, so rows cannot be matched. Name the rows in all files or none."
+            f"None of the {len(part.present)} rows is in all views. Leave --join inner "
+            "out, or choose other views."
         )
-    union = list(dict.fromkeys(name for names in named for name in names))
-    places = [{name: i for i, name in enumerate(names)} for names in named]
-    return union, [np.array([p.get(n, -1) for n in union]) for p in places]
+    names = part.row_names
+    return replace(
+        _place(part, rows),
+        row_names=None if names is None else [names[i] for i in rows],
+    )
+
+
+def _follow(part: RawData, names: Sequence[str]) -> RawData:
+    """Labels of a file of their own in the order of the rows, where it names them."""
+    if part.row_names is None or list(part.row_names) == list(names):
+        return part
+    return _place(part, places_of(names, part.row_names))
 
 
 def _place(part: RawData, rows: NDArray) -> RawData:
@@ -85,16 +94,17 @@ def _place(part: RawData, rows: NDArray) -> RawData:
     labels = part.labels
     if labels is not None and not here.all():
         raise FileError(
-            "The file with the labels lacks some rows of the other files. Give labels "
-            "for every row, or pass labels=False (--labels none)."
+            f"The file with the labels lacks {int((~here).sum())} of the {len(rows)} "
+            "rows of the other files. Give labels for every row, or pass labels=False "
+            "(--labels none)."
         )
     own = True if part.present is None else part.present[rows]
-    return RawData(
+    return replace(
+        part,
         views=[place_rows(view, rows) for view in part.views],
-        names=part.names,
-        feature_names=part.feature_names,
         present=here[:, None] & np.broadcast_to(own, (len(rows), len(part.views))),
         labels=None if labels is None else labels[rows],
+        row_names=None,
     )
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from manyview.datasets.data_folder import is_data_folder, open_data_folder
+from manyview.datasets.formats.tabular import PARQUET_INDEX, label_like
 from manyview.datasets.formats.zarr_store import looks_like_zarr, read
-from manyview.datasets.layout import LABEL_NAMES
 from manyview.datasets.many_files import combine
-from manyview.datasets.raw_data import NDArray, RawData, Request
+from manyview.datasets.raw_data import NDArray, RawData, Request, tell
 from manyview.errors import DependencyError, FileError
 from manyview.files.npy_file import map_array
 from manyview.views.disk_views import DiskViews
@@ -44,7 +44,8 @@ def _open(paths: tuple[str, ...]) -> DiskViews:
         present=raw.present,
         labels=raw.labels,
     )
-    views.origin = raw.origin
+    views.origin, views.names_chosen = raw.origin, False
+    tell(raw.notes)
     return views
 
 
@@ -66,13 +67,20 @@ def _read_lazily(path: Path) -> RawData:
             f"{path} is neither a folder of 'manyview convert', nor Zarr, Parquet or "
             "npy. Convert it first: manyview convert FILE FOLDER."
         )
-    return RawData([ParquetRows(files)], [path.stem])
+    rows = ParquetRows(files)
+    return RawData(
+        [rows],
+        [path.stem],
+        feature_names=[list(rows.column_names)],
+        row_names=rows.names(),
+        notes=label_like(rows.column_names, path.name),
+    )
 
 
 class ParquetRows:
     """The numeric columns of Parquet files of equal columns, read by row groups.
 
-    A column with a usual label name is left out.
+    The index that pandas writes beside them names the rows.
     """
 
     chunks = None  # marks a lazy array
@@ -89,7 +97,7 @@ class ParquetRows:
         kinds = {
             column.name: np.dtype(column.type.to_pandas_dtype())
             for column in opened[0].schema_arrow
-            if column.name.lower() not in LABEL_NAMES
+            if column.name != PARQUET_INDEX
         }
         text = [name for name, kind in kinds.items() if kind.kind not in "fiub"]
         if text:
@@ -97,12 +105,20 @@ class ParquetRows:
                 f"{files[0].name} has a column that is not numeric: {text[0]}. Drop "
                 "or encode it."
             )
-        self._columns = list(kinds)
+        self.column_names = list(kinds)
         self._groups = [(f, g) for f in opened for g in range(f.num_row_groups)]
         sizes = [f.metadata.row_group(g).num_rows for f, g in self._groups]
         self._edges = np.cumsum([0, *sizes])
         self.dtype = np.result_type(*kinds.values())
-        self.shape = (int(self._edges[-1]), len(self._columns))
+        self.shape = (int(self._edges[-1]), len(self.column_names))
+
+    def names(self) -> list[str] | None:
+        """The rows' names, where the files have an index."""
+        files = list(dict.fromkeys(file for file, _ in self._groups))
+        if PARQUET_INDEX not in files[0].schema_arrow.names:
+            return None
+        tables = [file.read(columns=[PARQUET_INDEX]) for file in files]
+        return [str(n) for t in tables for n in t[PARQUET_INDEX].to_pylist()]
 
     def __getitem__(self, rows: Any) -> NDArray:
         if isinstance(rows, slice):
@@ -113,7 +129,9 @@ class ParquetRows:
         for number in np.unique(groups):
             here = groups == number
             file, group = self._groups[number]
-            table = file.read_row_group(group, columns=self._columns, use_threads=False)
-            columns = [table[name].to_numpy() for name in self._columns]
+            table = file.read_row_group(
+                group, columns=self.column_names, use_threads=False
+            )
+            columns = [table[name].to_numpy() for name in self.column_names]
             found[here] = np.column_stack(columns)[wanted[here] - self._edges[number]]
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.engine.resources import parse_size, require_room
-from manyview.errors import InputTypeError
+from manyview.errors import DataWarning, InputTypeError
 from manyview.views.views import Views
 
 NDArray = np.ndarray[Any, Any]
@@ -46,7 +47,8 @@ class RawData:
     """The parts of a data set as a reader found them.
 
     `views` may hold arrays, CSR matrices or lazy arrays (HDF5, Zarr,
-    `Transposed`) that are valid only while their file is open.
+    `Transposed`) that are valid only while their file is open. `notes` are sentences
+    for the user on what was taken and what was not.
     """
 
     views: list[Any]
@@ -56,6 +58,7 @@ class RawData:
     labels: NDArray | None = None
     row_names: list[str] | None = None
     origin: str | None = None
+    notes: tuple[str, ...] = ()
 
     def to_views(self) -> Views:
         """The same parts as a checked `Views`."""
@@ -67,7 +70,7 @@ class RawData:
             labels=self.labels,
             row_names=None if self.row_names is None else np.asarray(self.row_names),
         )
-        views.origin = self.origin
+        views.origin, views.names_chosen = self.origin, False
         return views
 
     @classmethod
@@ -135,8 +138,19 @@ def checked_csr(parts: Sequence[Any], shape: Any, kind: str = "csr") -> Any:
 
 def clean_name(name: object) -> str:
     """A name from a file, safe to print: no control characters, not endless."""
-    text = "".join(c if c.isprintable() else "?" for c in str(name))
+    text = printable(str(name))
     return text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """Text without control characters."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def tell(notes: Sequence[str]) -> None:
+    """Say what readers had to note, to whoever called `load` or `convert`."""
+    for note in dict.fromkeys(notes):
+        warnings.warn(note, DataWarning, stacklevel=3)
 
 
 def name_list(names: Any, most: int = 30) -> str:

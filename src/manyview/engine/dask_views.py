@@ -1,6 +1,9 @@
 """Views whose rows lie in Dask arrays or DataFrames."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ class DaskViews:
         self.names = tuple(
             map(str, named) if named is not None else _numbered(len(items))
         )
+        self.names_chosen = named is not None
         self.feature_names = tuple(_columns(item) for item in items)
         self.arrays = tuple(
             _as_array(x, n) for x, n in zip(items, self.names, strict=True)
@@ -72,6 +76,15 @@ class DaskViews:
             common = tuple(int(c) for c in np.diff([0, *edges]) if c)
             self._aligned = tuple(a.rechunk({0: common}) for a in sized)
         return self._aligned
+
+    def in_order(self, view_order: Sequence[int]) -> DaskViews:
+        """The same rows with these views, in this order."""
+        kept = copy.copy(self)
+        kept.names = tuple(self.names[v] for v in view_order)
+        kept.feature_names = tuple(self.feature_names[v] for v in view_order)
+        kept.arrays = tuple(self.arrays[v] for v in view_order)
+        kept._aligned = None
+        return kept
 
     def each(
         self, function: Callable[[Views], Any], dtype: Any, width: int | None

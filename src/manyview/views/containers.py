@@ -5,6 +5,8 @@ modality ``rna`` (its ``X``), a layer ``rna/layers/counts``, an embedding
 ``rna/obsm/X_pca``; of an AnnData without ``rna/``. Sparse matrices stay sparse.
 """
 
+import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,9 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import to_host
-from manyview.errors import InputError
+from manyview.errors import DataWarning, InputError
 
 Matrix = np.ndarray[Any, Any]
+
+
+# Representations of X itself, by the names that scverse's tools give them.
+_COMPUTED = re.compile(
+    "x_(pca|umap|tsne|diffmap|draw_graph|phate|mds|lsi|harmony|sc(an)?vi)"
+)
 
 
 def is_mudata(data: Any) -> bool:
@@ -29,12 +37,12 @@ def is_container(data: Any) -> bool:
 
 
 def container_parts(
-    data: Any, names: str | Sequence[str] | None = None
+    data: Any, names: str | Sequence[str] | None = None, join: str | None = None
 ) -> dict[str, Any]:
     """Arguments of `Views` from an AnnData or MuData object.
 
-    Default every modality, of an AnnData its ``X``; rows are named by ``obs_names``
-    and marked missing where a modality lacks them.
+    Default every modality, of an AnnData its ``X``; rows are named by ``obs_names``.
+    Those that a modality lacks are marked missing, or left out with ``join="inner"``.
     """
     if is_mudata(data) and getattr(data, "axis", 0) != 0:
         raise InputError(
@@ -44,22 +52,102 @@ def container_parts(
     tables = dict(data.mod) if is_mudata(data) else {"": data}
     if names is None:
         names = list(tables) if is_mudata(data) else ["X"]
+        tell_of_others(type(data).__name__, names, _left_aside(tables))
     names = [names] if isinstance(names, str) else list(names)
-    views, present, features = [], [], []
-    for name in names:
-        table, inner = _find(tables, name)
-        rows = table.obs_names.get_indexer(data.obs_names)
-        views.append(place_rows(_matrix(table, inner, name), rows))
-        present.append(rows >= 0)
-        embedding = inner.startswith("obsm/")
-        features.append(None if embedding else list(map(str, table.var_names)))
+    found = [_find(tables, name) for name in names]
+    rows = np.stack([_rows_of(table, data) for table, _ in found], axis=1)
+    kept = _kept_rows(rows, join)
+    matrices = [_matrix(t, i, n) for (t, i), n in zip(found, names, strict=True)]
+    parts = zip(matrices, found, strict=True)
     return {
-        "views": views,
+        "views": [
+            place_rows(np.asarray(m) if hasattr(m, "columns") else m, rows[kept, v])
+            for v, m in enumerate(matrices)
+        ],
         "names": names,
-        "feature_names": features,
-        "present": np.stack(present, axis=1),
-        "row_names": np.asarray(data.obs_names),
+        "feature_names": [_columns(matrix, *where) for matrix, where in parts],
+        "present": rows[kept] >= 0,
+        "row_names": np.asarray(data.obs_names)[kept],
     }
+
+
+def anndata_view(table: Any, name: str) -> tuple[Any, tuple[str, ...], Any]:
+    """X of an AnnData object, and the names of its columns and rows."""
+    tell_of_others(f"AnnData object {name!r}", ["X"], _left_aside({"": table}))
+    return _matrix(table, "X", name), tuple(map(str, table.var_names)), table.obs_names
+
+
+def tell_of_others(what: str, taken: Sequence[str], others: Sequence[str]) -> None:
+    """Say which matrices were taken where others might have been meant."""
+    if others:
+        warnings.warn(
+            others_left(what, taken, others),
+            DataWarning,
+            stacklevel=5,
+        )
+
+
+def others_left(what: str, taken: Sequence[str], others: Sequence[str]) -> str:
+    """What was taken of a container, what was not, and how to ask for it."""
+    asked = ", ".join(repr(name) for name in (*taken[:1], others[0]))
+    return (
+        f"Of the {what} {', '.join(taken)} was taken; it also holds "
+        f"{', '.join(others)}. Name the parts to use: Views.of(data, [{asked}]), "
+        f"views=[{asked}] of load and cluster_mudata, or --view once for each."
+    )
+
+
+def is_computed(name: str) -> bool:
+    """Is a matrix of this name in ``obsm`` made from X, rather than measured?"""
+    return bool(_COMPUTED.match(name.lower()))
+
+
+def _left_aside(tables: Mapping[str, Any]) -> list[str]:
+    """Matrices in ``obsm`` that may be views of their own, named as parts."""
+    return [
+        "/".join(filter(None, (mod, "obsm", key)))
+        for mod, table in tables.items()
+        for key in table.obsm
+        if not is_computed(key) and not _is_ours(table, key)
+    ]
+
+
+def _is_ours(table: Any, key: str) -> bool:
+    """Was it written by `cluster_mudata`?"""
+    record = table.uns.get(key.removeprefix("X_"))
+    return isinstance(record, Mapping) and {"method", "views"} <= record.keys()
+
+
+def _rows_of(table: Any, data: Any) -> Matrix:
+    """Row of the table for each row of the whole; -1 where it has none."""
+    if table.obs_names.equals(data.obs_names):
+        return np.arange(len(data.obs_names))
+    if not table.obs_names.is_unique or not data.obs_names.is_unique:
+        raise InputError(
+            "Rows of the modalities cannot be matched: some obs_names stand there more "
+            "than once. Make them unique: obs_names_make_unique()."
+        )
+    return np.asarray(table.obs_names.get_indexer(data.obs_names))
+
+
+def _kept_rows(rows: Matrix, join: str | None) -> Matrix:
+    """Numbers of the rows to keep, all or those that every part has."""
+    if join != "inner":
+        return np.arange(len(rows))
+    kept = np.flatnonzero((rows >= 0).all(axis=1))
+    if not kept.size:
+        raise InputError(
+            f"None of the {len(rows)} rows is in all modalities. Leave join='inner' "
+            "out, or choose other modalities."
+        )
+    return kept
+
+
+def _columns(matrix: Any, table: Any, inner: str) -> list[str] | None:
+    """Names of the features; an embedding has none unless it is a table."""
+    if hasattr(matrix, "columns"):
+        return list(map(str, matrix.columns))
+    return None if inner.startswith("obsm/") else list(map(str, table.var_names))
 
 
 def _find(tables: Mapping[str, Any], name: str) -> tuple[Any, str]:

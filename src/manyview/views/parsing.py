@@ -16,10 +16,13 @@ from array_api_compat import is_array_api_obj, is_torch_array
 
 from manyview.arrays.from_torch import dtype_of, plain_tensor
 from manyview.errors import FileError, InputError, InputTypeError, RowError
+from manyview.views.containers import anndata_view, is_container, is_mudata
 
 
 @dataclass(frozen=True)
 class Parsed:
+    """One view as it was handed over, with the names of its columns and rows."""
+
     array: Any
     columns: tuple[str, ...] | None = None
     index: Any = None
@@ -60,6 +63,9 @@ def parse_view(item: Any, name: str) -> Parsed:
     """One view, checked for kind and shape but not yet for its values."""
     if hasattr(item, "columns") and not isinstance(item, np.ndarray):
         return _parse_frame(item, name)
+    if is_container(item) and not is_mudata(item):
+        matrix, columns, index = anndata_view(item, name)
+        return Parsed(parse_view(matrix, name).array, columns, index)
     array = item
     if sp.issparse(item):
         array = item if item.format in ("csr", "csc") else item.tocsr()

@@ -20,12 +20,12 @@ from manyview.errors import FileError, InputError
 from manyview.views.containers import container_parts
 from manyview.views.filling import feature_means, fill_gaps
 from manyview.views.finite_rows import finite_parts
+from manyview.views.joining import common_rows, follow_rows, joined_mask
 from manyview.views.parsing import (
     check_feature_names,
     check_names,
     check_per_row,
     check_present,
-    check_rows_agree,
     parse_view,
     reads_on_demand,
     require_unchanged,
@@ -84,7 +84,11 @@ class Views:
     labels : array (n_samples,), optional
         Known classes, carried along for scoring only.
     row_names : sequence (n_samples,), optional
-        Default the first DataFrame's index.
+        Names of the rows, which then stand in one order in all views. Default the
+        index of the DataFrames, by which rows are matched.
+    join : {"inner", "outer"}, optional
+        How to match views that name different rows: keep the rows that all have, or
+        all rows, with missing views. Default: refuse them.
 
     Examples
     --------
@@ -106,41 +110,53 @@ class Views:
         present: Any = None,
         labels: Any = None,
         row_names: Any = None,
+        join: str | None = None,
     ) -> None:
         items, own_names = split_input(views)
-        self.names = check_names(names if names is not None else own_names, items)
+        names = own_names if names is None else names
+        self.names = check_names(names, items)
+        # Names of files' parts are no names that a user has chosen; see `matching`.
+        self.names_chosen = names is not None
         parsed = [
             parse_view(item, n) for item, n in zip(items, self.names, strict=True)
         ]
-        self.arrays: tuple[Any, ...] = tuple(p.array for p in parsed)
+        rows = common_rows(parsed, self.names, row_names, join)
+        self.arrays: tuple[Any, ...] = rows.arrays
         self.feature_names: tuple[tuple[str, ...] | None, ...] = (
             check_feature_names(feature_names, self.n_features)
             if feature_names is not None
             else tuple(p.columns for p in parsed)
         )
-        n_samples = check_rows_agree(self.arrays, self.names)
-        index = next((p.index for p in parsed if p.index is not None), None)
-        given = row_names if row_names is not None else index
-        self.row_names = check_per_row(given, n_samples, "row_names")
-        self.labels = check_per_row(labels, n_samples, "labels")
-        self.present = check_present(present, n_samples, len(self.arrays))
+        n_samples = len(self)
+        self.row_names = check_per_row(rows.names, n_samples, "row_names")
+        known = follow_rows(labels, self.row_names, "labels")
+        self.labels = check_per_row(known, n_samples, "labels")
+        there = joined_mask(present, rows.present)
+        self.present = check_present(there, n_samples, len(self.arrays))
         self.origin: str | None = None  # where the data came from, or "generated"
         self._files = watch(self.arrays)
 
     @classmethod
-    def of(cls, data: Any, parts: str | Sequence[str] | None = None) -> Views:
+    def of(
+        cls,
+        data: Any,
+        parts: str | Sequence[str] | None = None,
+        *,
+        join: str | None = None,
+    ) -> Views:
         """`data` itself if it is a `Views`, else a new one around it.
 
         Of AnnData and MuData `parts` chooses by name, such as ``"rna/obsm/X_pca"``;
-        default every modality.
+        default every modality. Rows that a modality of a MuData lacks have missing
+        views, or are left out with ``join="inner"``.
         """
         if isinstance(data, Views):
             return data
         if hasattr(data, "obsm"):  # AnnData and MuData
-            views = Views(**container_parts(data, parts))
+            views = Views(**container_parts(data, parts, join))
             views.origin = type(data).__name__
             return views
-        return cls(data)
+        return cls(data, join=join)
 
     @property
     def n_views(self) -> int:
@@ -182,6 +198,7 @@ class Views:
         kept = object.__new__(Views)
         kept.names, kept.feature_names = self.names, self.feature_names
         kept.origin, kept._files = self.origin, self._files
+        kept.names_chosen = self.names_chosen
         kept.arrays = tuple(_take(a, picked) for a in self.arrays)
         kept.labels = None if self.labels is None else self.labels[picked]
         kept.present = None if self.present is None else self.present[picked]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from manyview.datasets import load
 from manyview.errors import DependencyError, FileError
 
 anndata = pytest.importorskip("anndata")
@@ -167,3 +168,53 @@ def test_full_modalities_are_not_copied(tmp_path, parts, read):
     raw = read(tmp_path / "d.h5mu")
     assert raw.present is None and raw.labels is None
     np.testing.assert_array_equal(raw.views[1], b)
+
+
+@pytest.fixture
+def with_proteins(h5ad, parts):
+    """Proteins beside the genes, as a matrix and as a table."""
+    data = anndata.read_h5ad(h5ad)
+    data.obsm["protein"] = parts[1]
+    table = pd.DataFrame(parts[1], index=data.obs_names, columns=list("pqrst"))
+    data.obsm["antibodies"] = table
+    data.write_h5ad(h5ad)
+    return h5ad
+
+
+def test_what_else_was_measured_is_said(with_proteins, h5mu, read):
+    (note,) = read(with_proteins).notes
+    assert "X was taken" in note and "obsm/protein" in note and "--view" in note
+    assert "obsm/antibodies" in note and "X_pca" not in note
+    assert read(with_proteins, views=["X"]).notes == ()
+    assert read(h5mu).notes == ()
+
+
+def test_a_table_of_proteins_is_a_view(with_proteins, parts, read):
+    raw = read(with_proteins, views=["X", "obsm/antibodies"])
+    np.testing.assert_array_equal(raw.views[1], parts[1])
+    assert raw.feature_names[1] == list("pqrst")
+
+
+def test_a_table_of_text_is_no_view(h5ad, read):
+    data = anndata.read_h5ad(h5ad)
+    data.obsm["kinds"] = pd.DataFrame({"a": ["x"] * 12}, index=data.obs_names)
+    data.write_h5ad(h5ad)
+    with pytest.raises(FileError, match="obsm/kinds has columns that are not numeric"):
+        read(h5ad, views=["obsm/kinds"])
+
+
+def test_our_own_embedding_is_not_offered(h5ad, parts, read):
+    data = anndata.read_h5ad(h5ad)
+    data.obsm["X_mine"] = parts[1]
+    data.uns["mine"] = {"method": "S2MVTC", "views": np.array(["X"])}
+    data.write_h5ad(h5ad)
+    assert read(h5ad).notes == ()
+
+
+def test_rows_that_all_modalities_have(h5mu):
+    whole, inner = load(h5mu), load(h5mu, join="inner")
+    kept = whole.present.all(axis=1)
+    assert inner.present is None and len(inner) == kept.sum() == 6
+    assert list(inner.row_names) == list(whole.row_names[kept])
+    np.testing.assert_array_equal(inner.arrays[0], whole.arrays[0][kept])
+    assert inner.labels.tolist() == whole.labels[kept].tolist()

@@ -47,15 +47,30 @@ def test_numbers_without_a_header(tmp_path, read, engine):
 
 
 @pytest.mark.parametrize("column", ["label", "Y", "class"])
-def test_a_usual_label_column_is_taken(tmp_path, read, engine, column):
-    raw = read(write(tmp_path / "v.csv", f"a;b;{column}\n1;2;0\n3;4;1\n"))
-    assert raw.views[0].shape == (2, 2)
+def test_labels_are_the_column_that_was_asked_for(tmp_path, read, engine, column):
+    path = write(tmp_path / "v.csv", f"a;b;{column}\n1;2;0\n3;4;1\n")
+    raw = read(path, labels=column)
+    assert raw.views[0].shape == (2, 2) and raw.notes == ()
     assert raw.labels.tolist() == [0, 1]
 
 
-def test_labels_can_be_left_as_a_feature(tmp_path, read, engine):
-    raw = read(write(tmp_path / "v.csv", "a,y\n1,0\n3,1\n"), labels=False)
-    assert raw.views[0].shape == (2, 2) and raw.labels is None
+@pytest.mark.parametrize("column", ["y", "target", "Class", "gt"])
+def test_a_column_is_a_feature_whatever_its_name(tmp_path, read, engine, column):
+    path = write(tmp_path / "acc.csv", f"x,{column},z\n1,2.5,3\n4,5.5,6\n")
+    raw = read(path)
+    assert raw.labels is None and raw.feature_names == [["x", column, "z"]]
+    np.testing.assert_array_equal(raw.views[0], [[1, 2.5, 3], [4, 5.5, 6]])
+    (note,) = raw.notes
+    assert f"acc.csv has a column named {column}" in note
+    assert f"--labels {column}" in note
+    told = read(path, labels=False)
+    assert told.notes == () and told.views[0].shape == (2, 3)
+
+
+def test_a_file_named_like_labels_may_hold_measurements(tmp_path, read, engine):
+    assert read(write(tmp_path / "y.csv", "y\n1\n2\n1\n")).labels.tolist() == [1, 2, 1]
+    raw = read(write(tmp_path / "y.csv", "y\n1.5\n2\n1\n"))
+    assert raw.labels is None and raw.views[0].tolist() == [[1.5], [2], [1]]
 
 
 @pytest.mark.parametrize("head", ["name", ""])
@@ -71,17 +86,16 @@ def test_other_text_is_an_error_that_names_the_columns(tmp_path, read, text_engi
     path = write(tmp_path / "v.csv", "a,kind\n1,cat\n2,dog\n")
     with pytest.raises(FileError, match=r"not numeric: kind.*--labels"):
         read(path)
-    with pytest.raises(FileError, match=r"no column 'sort'. Found: a, kind"):
-        read(path, labels="sort")
 
 
 def test_parquet(tmp_path, read, text_engine):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [1.5, 2], "b": [3, 4], "y": [0, 1]}, index=["r", "s"])
     frame.to_parquet(tmp_path / "v.parquet")
-    raw = read(tmp_path / "v.parquet")
+    raw = read(tmp_path / "v.parquet", labels="y")
     np.testing.assert_array_equal(raw.views[0], [[1.5, 3], [2, 4]])
     assert raw.labels.tolist() == [0, 1]
+    assert read(tmp_path / "v.parquet").feature_names == [["a", "b", "y"]]
 
 
 def test_parquet_without_a_library(tmp_path, read, monkeypatch):

@@ -29,7 +29,7 @@ def job(tmp_path, parts, monkeypatch):
 
 
 def test_a_job_writes_a_folder(job, parts, tmp_path):
-    assert child.serve(job) == {"error": None, "message": None}
+    assert child.serve(job) == {"error": None, "message": None, "notes": ()}
     np.testing.assert_array_equal(open_data_folder(tmp_path / "out").views[0], parts[0])
 
 

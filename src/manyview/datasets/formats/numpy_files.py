@@ -10,7 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from manyview.datasets.layout import LABEL_NAMES, arrange, tidy_labels
+from manyview.datasets.layout import (
+    LABEL_NAMES,
+    arrange,
+    holds_fractions,
+    tidy_labels,
+)
 from manyview.datasets.raw_data import (
     NDArray,
     RawData,
@@ -29,7 +34,9 @@ def read_npy(path: Path, request: Request, stack: ExitStack) -> RawData:
     """One array as one view, or as labels when the file is named so."""
     array = map_array(path)
     if path.stem.lower() in LABEL_NAMES and array.size == array.shape[0]:
-        return RawData(views=[], names=[], labels=tidy_labels(array.ravel()))
+        labels = tidy_labels(array.ravel())
+        if array.ndim == 1 or not holds_fractions(labels):
+            return RawData(views=[], names=[], labels=labels)
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise FileError(
             f"{path.name} is no view: it holds {array.dtype} of shape {array.shape}. "

@@ -22,7 +22,7 @@ from manyview.datasets.raw_data import (
 )
 from manyview.engine.resources import require_room
 from manyview.errors import DependencyError, FileError, install_command
-from manyview.views.containers import place_rows
+from manyview.views.containers import is_computed, others_left, place_rows
 
 _CELL_TYPES = ("cell_type", "celltype", "cell_types")
 
@@ -44,7 +44,10 @@ def read(file: Any, request: Request) -> RawData:
     """
     mods = _modalities(file)
     choices = {n: (m, node) for m in mods for n, node in _matrices(mods[m], m)}
-    names = list(request.views or [n for n in choices if "/" not in n] or choices)
+    usual = [n for n in choices if "/" not in n] or list(choices)
+    names = list(request.views or usual)
+    others = [] if request.views else [n for n in choices if _may_be_meant(n, mods)]
+    others = [n for n in others if n not in names]
     obs = _table(file, "obs")
     views, present, features = [], [], []
     for name in names:
@@ -62,7 +65,7 @@ def read(file: Any, request: Request) -> RawData:
         require_room(size, request.memory_limit, f"The matrix {node.name}")
         views.append(place_rows(matrix, rows))
         present.append(rows >= 0)
-        features.append(_feature_names(mods[mod], node.name, matrix.shape[1]))
+        features.append(_feature_names(mods[mod], node, matrix.shape[1]))
     mask = np.stack(present, axis=1)
     return RawData(
         views=views,
@@ -71,6 +74,7 @@ def read(file: Any, request: Request) -> RawData:
         present=None if mask.all() else mask,
         labels=_labels({"": file, **mods}, request),
         row_names=[clean_name(n) for n in obs.index],
+        notes=(others_left("file", names, others),) if others else (),
     )
 
 
@@ -112,12 +116,37 @@ def _matrices(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
                 yield "/".join(filter(None, (prefix, kind, name))), node
 
 
+def _may_be_meant(name: str, mods: dict[str, Any]) -> bool:
+    """Is it a matrix in ``obsm`` that was measured, not made of X or by us?"""
+    prefix, _, key = f"/{name}".partition("/obsm/")
+    if not key or is_computed(key):
+        return False
+    mod = mods[prefix.lstrip("/")]
+    record: Any = mod["uns"].get(key.removeprefix("X_")) if "uns" in mod else None
+    return not (hasattr(record, "keys") and {"method", "views"} <= set(record))
+
+
 def _is_matrix(node: Any) -> bool:
-    return is_sparse(node) or is_numeric(node, 2)
+    return is_sparse(node) or is_numeric(node, 2) or _is_table(node)
+
+
+def _is_table(node: Any) -> bool:
+    """A table of numbers, as proteins often are in ``obsm``."""
+    return hasattr(node, "keys") and node.attrs.get("encoding-type") == "dataframe"
 
 
 def _read_matrix(node: Any, limit: int, n_rows: int) -> Any:
-    matrix = read_sparse(node, limit) if is_sparse(node) else node
+    if _is_table(node):
+        size = sum(int(n_bytes(c)) for c in node.values() if hasattr(c, "shape"))
+        require_room(size, limit, f"The table {node.name}")
+        matrix = np.asarray(_table(node.parent, node.name))
+        if matrix.dtype.kind not in "fiub":
+            raise FileError(
+                f"The table {clean_name(node.name)} has columns that are not numeric. "
+                "Encode them, or choose other views with views= (--view)."
+            )
+    else:
+        matrix = read_sparse(node, limit) if is_sparse(node) else node
     if matrix.shape[0] != n_rows:
         raise FileError(
             f"The matrix {clean_name(node.name)} has {matrix.shape[0]} rows but its "
@@ -126,9 +155,11 @@ def _read_matrix(node: Any, limit: int, n_rows: int) -> Any:
     return matrix
 
 
-def _feature_names(group: Any, path: str, n_features: int) -> list[str] | None:
-    """Names of ``var`` for X and layers; embeddings have none."""
-    if "/obsm/" in path or "var" not in group:
+def _feature_names(group: Any, node: Any, n_features: int) -> list[str] | None:
+    """Names of ``var`` for X and layers; in ``obsm`` only tables have some."""
+    if _is_table(node):
+        return [clean_name(n) for n in _table(node.parent, node.name).columns]
+    if "/obsm/" in node.name or "var" not in group:
         return None
     names = [clean_name(n) for n in _table(group, "var").index]
     return names if len(names) == n_features else None

@@ -1,17 +1,19 @@
 """CSV and Parquet tables: one view per file, read with whatever is installed.
 
-A first column of text is taken as row names, a column with a usual label name
-(or the one named) as labels; every other column must be numeric.
+A first column of text is taken as row names, the column that was asked for as labels;
+every other column is a feature and must be numeric, whatever its name. A file named
+like labels with a single column of classes is taken as labels.
 """
 
 import importlib.util
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from manyview.datasets.layout import LABEL_NAMES, tidy_labels
+from manyview.datasets.layout import LABEL_NAMES, holds_fractions, tidy_labels
 from manyview.datasets.raw_data import (
     NDArray,
     RawData,
@@ -26,8 +28,8 @@ from manyview.errors import DependencyError, FileError
 # The first that is installed reads the table.
 _ENGINES = ("pyarrow", "polars", "pandas")
 _DELIMITERS = (",", "\t", ";", " ")
-_PARQUET_INDEX = "__index_level_0__"  # pandas' index, written as the last column
-_INDEX_NAMES = ("", "Unnamed: 0", _PARQUET_INDEX)
+PARQUET_INDEX = "__index_level_0__"  # pandas' index, written as the last column
+_INDEX_NAMES = ("", "Unnamed: 0", PARQUET_INDEX)
 
 
 def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
@@ -149,8 +151,10 @@ def _split(
     row_names = _take_row_names(columns)
     if path.stem.lower() in LABEL_NAMES and len(columns) == 1:
         alone = _as_labels(*columns.values())
-        return RawData(views=[], names=[], labels=alone, row_names=row_names)
-    labels = _take_labels(columns, request)
+        if not holds_fractions(alone):
+            return RawData(views=[], names=[], labels=alone, row_names=row_names)
+    wanted = request.labels
+    asked = columns.pop(wanted, None) if isinstance(wanted, str) else None
     text = [n for n, c in columns.items() if c.dtype.kind not in "fiub"]
     if text or not columns:
         raise FileError(
@@ -162,8 +166,21 @@ def _split(
         views=[np.column_stack(list(columns.values()))],
         names=[path.stem],
         feature_names=[[clean_name(n) for n in columns]] if named else None,
-        labels=labels,
+        labels=None if asked is None else _as_labels(asked),
         row_names=row_names,
+        notes=label_like(columns, path.name) if request.labels is None else (),
+    )
+
+
+def label_like(columns: Iterable[str], file: str) -> tuple[str, ...]:
+    """A note where features are named as labels often are."""
+    usual = [clean_name(n) for n in columns if n.lower() in LABEL_NAMES]
+    if not usual:
+        return ()
+    return (
+        f"{file} has a column named {usual[0]}, which was taken as a feature. If it "
+        f"holds the known classes, say so with labels={usual[0]!r} (--labels "
+        f"{usual[0]}); labels=False (--labels none) says that it does not.",
     )
 
 
@@ -175,7 +192,7 @@ def _take_row_names(columns: dict[str, NDArray]) -> list[str] | None:
     """Remove and return a leading column of names (text, or an unnamed index)."""
     if len(columns) < 2:
         return None
-    first = _PARQUET_INDEX if _PARQUET_INDEX in columns else next(iter(columns))
+    first = PARQUET_INDEX if PARQUET_INDEX in columns else next(iter(columns))
     index = first in _INDEX_NAMES
     text = columns[first].dtype.kind in "OUST" and first.lower() not in LABEL_NAMES
     names = [clean_name(v) for v in columns[first]] if index or text else []
@@ -183,18 +200,3 @@ def _take_row_names(columns: dict[str, NDArray]) -> list[str] | None:
         return None
     del columns[first]
     return names
-
-
-def _take_labels(columns: dict[str, NDArray], request: Request) -> NDArray | None:
-    name = request.labels
-    if name is None:
-        usual = [n for n in columns if n.lower() in LABEL_NAMES]
-        name = usual[0] if len(usual) == 1 and len(columns) > 1 else None
-    if not isinstance(name, str):
-        return None
-    if name not in columns:
-        raise FileError(
-            f"There is no column {name!r}. Found: {name_list(columns)}. "
-            "Name one with labels= (--labels)."
-        )
-    return _as_labels(columns.pop(name))

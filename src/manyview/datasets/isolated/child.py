@@ -40,8 +40,9 @@ def _take_stdout() -> TextIO:
     return replies
 
 
-def serve(job: dict[str, Any]) -> dict[str, str | None]:
-    """Do one job; the reply holds ``error`` and ``message``, None when all is well."""
+def serve(job: dict[str, Any]) -> dict[str, Any]:
+    """Do one job; the reply holds ``error`` and ``message``, None when all is well,
+    and the reader's ``notes``."""
     path = Path(job["path"])
     request = Request(job["views"], job["labels"], job["memory_limit"])
     failure: ManyviewError
@@ -52,7 +53,7 @@ def serve(job: dict[str, Any]) -> dict[str, str | None]:
             if not job["stream"]:
                 raw.require_room(request.memory_limit, path.name)
             write_data_folder(raw, Path(job["out"]), checksums=job["stream"])
-        return {"error": None, "message": None}
+        return {"error": None, "message": None, "notes": raw.notes}
     except ManyviewError as error:
         failure = error
     except MemoryError:

@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from manyview.datasets.data_folder import open_data_folder
-from manyview.datasets.raw_data import RawData, Request
+from manyview.datasets.raw_data import RawData, Request, printable
 from manyview.errors import FileError, ManyviewError
 
 # Minutes are enough for gigabytes; a reader that hangs is noticed all the same.
@@ -57,16 +57,19 @@ class Sandbox:
         """The content of a file, mapped from a folder that is already deleted."""
         folder = Path(tempfile.mkdtemp(prefix="manyview-read-"))
         try:
-            self._run(path, request, folder, stream=False)
-            return open_data_folder(folder, verify=False, private=True)
+            notes = self._run(path, request, folder, stream=False)
+            raw = open_data_folder(folder, verify=False, private=True)
+            return replace(raw, notes=notes)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def write(self, path: Path, request: Request, folder: Path) -> None:
-        """Have the child write the content of a file into a folder in our layout."""
-        self._run(path, request, folder, stream=True)
+    def write(self, path: Path, request: Request, folder: Path) -> tuple[str, ...]:
+        """Have the child write a file into a folder in our layout; its notes."""
+        return self._run(path, request, folder, stream=True)
 
-    def _run(self, path: Path, request: Request, out: Path, *, stream: bool) -> None:
+    def _run(
+        self, path: Path, request: Request, out: Path, *, stream: bool
+    ) -> tuple[str, ...]:
         job = {
             "path": str(path.absolute()),
             "out": str(out),
@@ -82,6 +85,7 @@ class Sandbox:
         if reply["error"] is not None:
             kinds = {kind.__name__: kind for kind in ManyviewError.__subclasses__()}
             raise kinds.get(reply["error"], FileError)(reply["message"])
+        return tuple(printable(str(note)) for note in reply["notes"])
 
     def _exchange(self, job: str, path: Path) -> Any:
         child = self._start()
