@@ -1,5 +1,7 @@
 """Why: noise views, copies, typical rows and telling features."""
 
+from functools import wraps
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -10,6 +12,7 @@ from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
 from manyview.errors import InputError
 from manyview.explain import explain
+from manyview.stages import sequence
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +81,75 @@ def test_rows_that_had_one_view_alone_are_left_out_with_it():
     views = Views(list(data.arrays), present=present)
     model = AnchorSpectral(3, random_state=0).fit(views)
     assert explain(model, views).left_out.shape == (2,)
+
+
+def test_a_model_with_a_checkpoint_is_explained_as_any_other(tmp_path, monkeypatch):
+    data = make_views(150, (6, 5), 3, random_state=0)
+    plain = AnchorSpectral(3, random_state=0).fit(data)
+    kept = AnchorSpectral(3, random_state=0, checkpoint=tmp_path / "saved").fit(data)
+    wanted = explain(plain, data).left_out
+    np.testing.assert_allclose(explain(kept, data).left_out, wanted)
+    monkeypatch.setattr("manyview.explain.MOST_ROWS", 100)
+    assert explain(kept, data).left_out.shape == (2,)
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    """Two noisy recordings in four parts each, their rows shuffled."""
+    rng = np.random.default_rng(0)
+    part, recording = np.tile(np.repeat(np.arange(4), 40), 2), np.repeat([0, 1], 160)
+    x = [rng.normal(size=(4, 5))[part] + rng.normal(size=(320, 5)) for _ in range(2)]
+    mixed = rng.permutation(320)
+    given = {"order": np.tile(np.arange(160), 2)[mixed], "groups": recording[mixed]}
+    return [v[mixed] for v in x], given
+
+
+def test_fits_without_a_view_go_along_the_order_of_the_fit(recordings, monkeypatch):
+    views, given = recordings
+    model = SequenceS2MVTC(4, min_duration=20, random_state=0).fit(views, **given)
+    fits, fit = [], SequenceS2MVTC.fit
+
+    @wraps(fit)
+    def listened(self, X, y=None, **more):
+        fits.append({name: key.tolist() for name, key in more.items()})
+        return fit(self, X, y, **more)
+
+    monkeypatch.setattr(SequenceS2MVTC, "fit", listened)
+    change = explain(model, views, **given).left_out
+    assert fits == [{name: key.tolist() for name, key in given.items()}] * 2
+    without = SequenceS2MVTC(4, min_duration=20, random_state=0)
+    labels = fit(without, views[1:], **given).labels_
+    assert change[0] == pytest.approx(1 - adjusted_rand_score(model.labels_, labels))
+
+
+def test_of_some_rows_durations_are_counted_in_all(recordings, monkeypatch):
+    views, given = recordings
+    in_order = np.lexsort((given["order"], given["groups"]))
+    views = [x[in_order] for x in views]
+    model = SequenceS2MVTC(4, min_duration=20, random_state=0).fit(views)
+    monkeypatch.setattr("manyview.explain.MOST_ROWS", 100)
+    cut = []
+
+    def counted(duration, key, group, rows):
+        cut.append(in_rows(duration, key, group, rows))
+        return cut[-1]
+
+    in_rows = sequence._duration_in_rows
+    monkeypatch.setattr(sequence, "_duration_in_rows", counted)
+    explain(model, views)
+    assert len(cut) == 3 and max(cut) <= 10  # 20 rows of all are 6 of these
+
+
+def test_a_missing_order_and_one_too_many_are_named(recordings, data, model):
+    views, given = recordings
+    along = SequenceS2MVTC(4, min_duration=20, random_state=0).fit(views, **given)
+    with pytest.raises(InputError, match=r"fitted with order=.*leave_out=False"):
+        explain(along, views, groups=given["groups"])
+    assert explain(along, views, leave_out=False).left_out is None
+    with pytest.raises(InputError, match="S2MVTC does not use order="):
+        explain(model, data, order=np.arange(300))
+    with pytest.raises(InputError, match="groups must have one entry per row"):
+        explain(along, views, order=given["order"], groups=[1, 2])
 
 
 def test_typical_and_doubtful_rows(found, model):

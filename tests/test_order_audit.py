@@ -199,3 +199,11 @@ def test_the_figure_writes_nothing_below_nought_over_the_names_of_the_runs():
     (axis,) = figure.axes
     assert [t.get_text() for t in axis.texts] == ["1.00", "0.00", "-0.20"]
     assert min(bar.get_width() for bar in axis.patches) == 0.0
+
+
+def test_an_estimator_with_a_checkpoint_is_audited_as_any_other(tmp_path):
+    data = make_views(120, (5, 4), 3, random_state=0)
+    fitted = S2MVTC(3, random_state=0, checkpoint=tmp_path / "saved").fit(data)
+    found = audit_order(data, 3, estimator=fitted)
+    wanted = audit_order(data, 3, estimator=S2MVTC(3))
+    assert found.scores == wanted.scores

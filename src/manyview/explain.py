@@ -1,17 +1,18 @@
 """Why a partition is as it is: views, rows and features behind the clusters."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.validation import has_fit_parameter
 
 from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
-from manyview.errors import InputError
+from manyview.errors import InputError, OrderWarning
 from manyview.present.page import notebook_html
 from manyview.present.table import Table
 from manyview.stages.sampling import (
@@ -25,6 +26,7 @@ from manyview.stages.sampling import (
 )
 from manyview.stages.scaling import Scaling
 from manyview.views.arguments import child_seed, generator
+from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
 
 Matrix = np.ndarray[Any, Any]
@@ -147,6 +149,8 @@ def explain(
     model: MultiViewClusterer,
     views: Any,
     *,
+    order: Any = None,
+    groups: Any = None,
     n_features: int = 5,
     n_rows: int = 3,
     leave_out: bool = True,
@@ -158,6 +162,8 @@ def explain(
     ----------
     model : fitted estimator
     views : the views it was fitted on
+    order, groups : array (n_samples,), optional
+        What the fit was given besides; the fits without a view take it too.
     n_features, n_rows : int
         Features, and typical and doubtful rows, to name for each cluster.
     leave_out : bool
@@ -177,6 +183,7 @@ def explain(
     True
     """
     views, labels = _fitted_rows(model, views)
+    along = _along(model, len(views), order, groups) if leave_out else {}
     rng = generator(random_state)
     engine = open_engine(views, views.dtype, view_order=range(views.n_views))
     drawn = draw(engine, min(MOST_ROWS, len(views)), child_seed(rng))
@@ -194,7 +201,9 @@ def explain(
         view_influence=shares.overall,
         cluster_influence=shares.by_cluster,
         view_agreement=_view_agreement(drawn, scalings, own, n_clusters),
-        left_out=_left_out(model, views, drawn.caller_rows) if leave_out else None,
+        left_out=(
+            _left_out(model, views, drawn.caller_rows, along) if leave_out else None
+        ),
         certainty=certainty,
         typical=typical,
         doubtful=doubtful,
@@ -255,23 +264,63 @@ def typical_and_doubtful(
     return typical, doubtful
 
 
-def _left_out(model: MultiViewClusterer, views: Views, rows: Matrix) -> Matrix | None:
+def _along(
+    model: MultiViewClusterer, n_samples: int, order: Any, groups: Any
+) -> dict[str, Matrix]:
+    """What other fits like the model's are to be given: what that one was."""
+    given = {"order": order, "groups": groups}
+    keys = {n: check_per_row(k, n_samples, n) for n, k in given.items()}
+    along = {name: key for name, key in keys.items() if key is not None}
+    unused = [name for name in along if not has_fit_parameter(model, name)]
+    if unused:
+        raise InputError(
+            f"{type(model).__name__} does not use {unused[0]}=. Leave it out."
+        )
+    missing = [n for n in getattr(model, "fitted_along_", ()) if n not in along]
+    if missing:
+        raise InputError(
+            f"The model was fitted with {missing[0]}=, and the fits without a view "
+            f"need it too. Give the same {missing[0]}=, or leave_out=False."
+        )
+    return along
+
+
+def _left_out(
+    model: MultiViewClusterer, views: Views, rows: Matrix, along: dict[str, Matrix]
+) -> Matrix | None:
     """1 − ARI between the clusters with and without each view."""
     if views.n_views < 2:
         return None
-    whole = len(rows) == len(views)
-    part = views if whole else views[np.sort(rows)]
-    like = {"n_clusters": model.n_clusters_}
-    known = model if whole else clone(model).set_params(**like).fit(part)
-    own = to_host(known.labels_)
+    if len(rows) == len(views):
+        part, own = views, to_host(model.labels_)
+    else:
+        rows = np.sort(rows)
+        along = {name: key[rows] for name, key in along.items()}
+        if model.__sklearn_tags__().multiview.order_dependent:
+            # Where rows stood among all: durations are counted in those.
+            along.setdefault("order", rows)
+        part = views[rows]
+        own = _labels_of_others(model, part, along)
     change = []
     for v in range(views.n_views):
         kept = part.without(v)
         # Rows that had this view alone cannot be clustered without it.
         there = kept.rows_with_any()
-        again = clone(model).set_params(**like).fit(kept[there])
-        change.append(1.0 - adjusted_rand_score(own[there], to_host(again.labels_)))
+        keys = {name: key[there] for name, key in along.items()}
+        again = _labels_of_others(model, kept[there], keys)
+        change.append(1.0 - adjusted_rand_score(own[there], again))
     return np.array(change)
+
+
+def _labels_of_others(
+    model: MultiViewClusterer, views: Views, along: dict[str, Matrix]
+) -> Matrix:
+    """Labels of other rows or views by a fit like the model's."""
+    other = model._fresh(n_clusters=model.n_clusters_)
+    with warnings.catch_warnings():
+        # The model's own fit has said what there is to say about the order.
+        warnings.simplefilter("ignore", OrderWarning)
+        return to_host(other.fit(views, **along).labels_)
 
 
 def feature_effects(

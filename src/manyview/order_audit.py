@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from manyview.arrays.ops import to_host
@@ -210,7 +209,7 @@ class _Fit:
     order: Labels | None = None
 
     def __call__(self, views: Views, seed: int = 0) -> Labels:
-        model = clone(self.estimator).set_params(n_clusters=self.n_clusters)
+        model = self.estimator._fresh(n_clusters=self.n_clusters)
         if "random_state" in model.get_params():
             model.set_params(random_state=self.seed + seed)
         given = {"groups": self.groups, "order": self.order}

@@ -99,6 +99,8 @@ class SequenceS2MVTC(PassClusterer):
     Attributes
     ----------
     labels_, embedding_, anchors_, objective_, n_iter_, trace_ : as in `S2MVTC`
+    fitted_along_ : tuple of str
+        Which of ``order`` and ``groups`` the fit was given.
     order_report_ : OrderReport
         How much of the partition the order alone explains; only where the smoothing
         has a weight.
@@ -237,6 +239,8 @@ class SequenceS2MVTC(PassClusterer):
         self, n_samples: int, order: Any, groups: Any
     ) -> RowSequence | None:
         """The sequence to smooth along; none where the smoothing has no weight."""
+        given = {"order": order, "groups": groups}
+        self.fitted_along_ = tuple(n for n, key in given.items() if key is not None)
         if self.smoothing_weight:
             usual = min(setting(self, "n_low"), n_samples // 2 + 1)
             return make_sequence(
