@@ -12,14 +12,14 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
-from manyview.engine.contract import lowered
-from manyview.engine.local import (
-    LocalEngine,
+from manyview.engine.content_order import (
     content_order,
     hash_block,
     hash_orders,
     odd_numbers,
 )
+from manyview.engine.contract import lowered
+from manyview.engine.local import LocalEngine
 from manyview.views.views import Block
 
 METHODS = [S2MVTC, AnchorSpectral]

@@ -85,15 +85,16 @@ def test_a_place_that_is_none_is_refused_before_any_work(
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("n_clusters", [4, "auto"])
 @pytest.mark.parametrize(
-    ("name", "value"), [("device", "cpu"), ("memory_limit", "2GB")]
+    ("name", "value"),
+    [("device", "mps"), ("device", "abacus"), ("memory_limit", "much")],
 )
-def test_workers_have_limits_and_processors_of_their_own(
+def test_places_that_no_worker_has_are_refused_before_any_work(
     three_views, estimator, n_clusters, name, value, passes, monkeypatch
 ):
     pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.setattr("manyview.engine.local.find_client", lambda engine: object())
     model = estimator(n_clusters, engine="dask", **{name: value})
-    with pytest.raises(InputError, match=f"does not take {name}='{value}'"):
+    with pytest.raises(ManyviewError, match=f"{name}='{value}'"):
         model.fit(three_views[0])
     assert passes == []
 

@@ -27,7 +27,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import Array, hash_bits, like, mix64, namespace, to_host
+from manyview.arrays.ops import Array, to_host
 from manyview.views.arguments import check_count
 from manyview.views.views import Block
 
@@ -41,8 +41,6 @@ IntArray = np.ndarray[Any, Any]
 CORE_RATE = 8e10
 FEATURE_RATE = 1.2e9
 STORE_RATE = 5e8
-# Any numbers do; fixed, since the same rows must always get the same order.
-HASH_SEED = 20240617
 
 
 @dataclass
@@ -157,16 +155,6 @@ class Engine(Protocol):
         """The engine's numbers of rows given by the caller's."""
 
 
-class InCallersOrder:
-    """For engines that visit rows as they stand."""
-
-    def caller_rows(self, rows: IntArray) -> IntArray:
-        """Row numbers are the caller's."""
-        return np.asarray(rows)
-
-    engine_rows = caller_rows
-
-
 class NoCheckpoint:
     """Keeps nothing; what a fit without ``checkpoint=`` talks to."""
 
@@ -245,36 +233,3 @@ def check_block_rows(block_rows: int | None) -> int:
         return sizes.block_rows
     check_count(block_rows, "block_rows")
     return block_rows
-
-
-def hash_orders(hashes: Array) -> tuple[Array, Array]:
-    """Rows and views in the order of their content, from every row's hash in each view.
-
-    A view is known by its rows' hashes beside those of the whole rows, a row by its
-    hashes and the places of their views in that order: neither knows where it stands,
-    and (a, b) is not (b, a). Rows of equal content are interchangeable.
-    """
-    xp = namespace(hashes)
-    whole = mix64(xp.sum(hashes, axis=1))
-    views = xp.argsort(xp.sum(mix64(hashes + whole[:, None]), axis=0), stable=True)
-    places = like(np.arange(1, hashes.shape[1] + 1), hashes)
-    rows = xp.sum(mix64(hashes[:, views] + places), axis=1)
-    return xp.argsort(rows, stable=True), views
-
-
-def hash_block(block: Block, odd: Sequence[IntArray]) -> Array:
-    """A 64-bit hash (n_rows, n_views) of every row in every view; 0 where it has none.
-
-    A row of zeros is not such a row.
-    """
-    found = []
-    for v, x in enumerate(block.views):
-        one, there = mix64(hash_bits(x, odd[v]) + 1), block.there(v)
-        found.append(one if there is None else one * like(there, one))
-    return namespace(*found).stack(found, axis=1)
-
-
-def odd_numbers(n_features: int) -> IntArray:
-    """Multipliers of a view's bits, the same for views of equal width."""
-    rng = np.random.default_rng([HASH_SEED, n_features])
-    return np.asarray(rng.integers(-(2**62), 2**62, n_features) * 2 + 1)

@@ -13,6 +13,7 @@ partitions in a fixed order; only such sums, and small values, travel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +21,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import Array, to_host
+from manyview.engine import device as devices
 from manyview.engine import partition as worker
+from manyview.engine import scratch
+from manyview.engine.content_order import content_order, odd_numbers
 from manyview.engine.contract import (
-    InCallersOrder,
+    IntArray,
     Step,
     Totals,
     check_block_rows,
+    sizes,
     worth_keeping,
 )
-from manyview.engine.dask_views import PARTITION_ROWS, DaskViews
-from manyview.engine.dask_workers import Workers
+from manyview.engine.dask_views import (
+    PARTITION_ROWS,
+    DaskViews,
+    on_host,
+    partition_sizes,
+    place_chunks,
+    row_bytes,
+)
+from manyview.engine.dask_workers import Devices, Workers
+from manyview.engine.travel import Sealed, torch_device, unpack
+from manyview.engine.uploads import send, upload
+from manyview.errors import InputError
 from manyview.running import progress
 from manyview.views.disk_views import DiskViews
 from manyview.views.views import Block, Views
@@ -39,11 +54,13 @@ if TYPE_CHECKING:
 
 # Sums that one worker, or the driver, adds up at a time: few enough to hold at once.
 FAN_IN = 8
-# Of rows on disk: every one is three tasks in every pass, which the scheduler counts.
-MOST_PARTITIONS = 4096
+# Of a worker's limit: what it may hold before fields go to a file, and the rows of a
+# partition that are read at once. The rest is for blocks in progress and sums.
+HELD_SHARE = 0.7
+READ_SHARE = 0.1
 
 
-class DaskEngine(InCallersOrder):
+class DaskEngine:
     """Passes over views that lie on the workers of a Dask cluster.
 
     Parameters
@@ -52,7 +69,14 @@ class DaskEngine(InCallersOrder):
     dtype : dtype of the blocks, float32 or float64
     client : distributed.Client
     block_rows : int, optional
-        Rows per block within a partition.
+        Rows per block within a partition; default what suits processors or devices.
+    device : str, optional
+        The torch device of every worker to compute on.
+    memory_limit : str, int or None
+        What every worker may hold; of its device's memory, if there is one.
+    view_order : sequence of int, optional
+        Order to visit the views in; default that of their content, where the workers
+        hold the rows. Rows in memory are visited in that of theirs.
     """
 
     def __init__(
@@ -62,23 +86,35 @@ class DaskEngine(InCallersOrder):
         client: Client,
         *,
         block_rows: int | None = None,
+        device: str | None = None,
+        memory_limit: Any = None,
+        view_order: Sequence[int] | None = None,
     ) -> None:
-        self.client, self.views = client, views
-        self.n_samples = len(views)
-        sizes = self._partition_sizes()
-        self._workers = Workers(client, sizes)
-        starts = np.cumsum([0, *sizes])
-        self.dtype = np.dtype(dtype)
-        self.view_order = tuple(range(views.n_views))
-        rows, kind = check_block_rows(block_rows), self.dtype.str
+        self.client, self.dtype, self.n_samples = client, np.dtype(dtype), len(views)
+        self.views = on_host(views)
+        limit = None if memory_limit is None else scratch.parse_memory(memory_limit)
+        self._devices = None if device is None else Devices(client, device, limit)
+        # Of a device's memory where there is one, else of the worker's own.
+        self._limit = limit if device is None else None
+        rows = self._rows_of_a_block(block_rows)
+        # Whole blocks: the local engine's, where rows are in the same order.
+        step = rows if device is None else 1
+        n_rows = partition_sizes(views, client, self._most_rows(), step)
+        self._workers = Workers(client, n_rows, device, self._limit)
+        self._order, found = content_order(self.views, self.dtype, rows)
+        self.view_order = tuple(found if view_order is None else view_order)
+        place = (self.view_order, self.dtype.str, device, self._room_of_state())
+        starts = np.cumsum([0, *n_rows])
         self._spans = [
-            worker.Span(int(a), int(a) + n, rows, views.n_views, kind)
-            for a, n in zip(starts[:-1], sizes, strict=True)
+            worker.Span(int(a), int(a) + n, rows, *place)
+            for a, n in zip(starts[:-1], n_rows, strict=True)
         ]
         self._kept: dict[int, list[Future]] = {}  # by pass, one per partition
         self._owners: dict[str, int] = {}  # the pass that made a field
         with self._workers.faults():
             self._sources = self._place_rows()
+        if view_order is None and self._order is None:
+            self._order_views()
 
     def run(
         self, step: Step, shared: Any = None, *, title: str, views: bool = True
@@ -89,10 +125,12 @@ class DaskEngine(InCallersOrder):
             crew.find_homes()
             number = crew.begin()
             rest, names, inner = crew.send(shared)
+            values = [rest, *map(crew.send_once, inner)]
             states: list[Future] = []
             sums: list[Future] = []
             for group, home in zip(crew.groups, crew.homes, strict=True):
-                sent = [rest, names, *(crew.send_once(p, home) for p in inner)]
+                rest_here, *parts_here = (crew.opened(v, home) for v in values)
+                sent = [rest_here, names, *parts_here]
                 tasks = self._tasks(title, step, sent, views, group)
                 *mine, total = crew.submit(*tasks, home)
                 states += mine
@@ -103,7 +141,18 @@ class DaskEngine(InCallersOrder):
                 advance()
             summary = worker.merge(parts)
             self._keep(number, summary.fields, states, summary.replaced)
-        return summary.totals, summary.notes
+        return self._near(summary)
+
+    def _near(self, summary: worker.Summary) -> tuple[Totals, list[Any]]:
+        """Sums and notes, on the driver's own device if it has one."""
+        if self._devices is None:
+            return summary.totals, summary.notes
+        there = self._devices.here
+        notes = [note.open(there) for note in summary.notes]
+        if there is None:
+            return summary.totals, notes
+        device = torch_device(there)
+        return {n: send(x, device) for n, x in summary.totals.items()}, notes
 
     def _tasks(
         self, title: str, step: Step, sent: list[Any], views: bool, group: range
@@ -123,11 +172,12 @@ class DaskEngine(InCallersOrder):
             done = key(title, i)
             graph[done] = (
                 worker.run_partition,
+                title,
                 step,
                 self._spans[i],
                 self._sources[i] if views else None,
                 sent,
-                worker.Sealed(owners),
+                Sealed(owners),
                 [self._kept[at][i] for at in live],
                 total,
             )
@@ -176,7 +226,7 @@ class DaskEngine(InCallersOrder):
         self._kept = {at: kept for at, kept in self._kept.items() if at in live}
 
     def take(self, rows: Array) -> Block:
-        """The chosen rows, in the order asked for, on the host."""
+        """The chosen rows, in the order asked for, where the driver computes."""
         ids = np.asarray(rows)
         self._workers.begin()
         futures, order = [], []
@@ -184,9 +234,10 @@ class DaskEngine(InCallersOrder):
             for i, span in enumerate(self._spans):
                 mine = np.flatnonzero((ids >= span.start) & (ids < span.stop))
                 if mine.size:
-                    sealed = worker.Sealed(ids[mine] - span.start)
+                    sealed = Sealed(ids[mine] - span.start)
                     task = (worker.take_rows, self._sources[i], sealed, span)
-                    futures.append(self._submit("take", i, task))
+                    home = self._workers.home(i)
+                    futures.append(self._workers.submit_one("take", i, task, home))
                     order.append(mine)
             blocks = self.client.gather(futures)
         back = np.argsort(np.concatenate(order))
@@ -194,19 +245,20 @@ class DaskEngine(InCallersOrder):
             _stack(part)[back] for part in zip(*(b.views for b in blocks), strict=True)
         ]
         present = np.concatenate([to_host(b.present) for b in blocks])[back]
-        return Block(0, tuple(views), present)
+        found = Block(0, tuple(views), present)
+        if self._devices is None or self._devices.here is None:
+            return found
+        return upload(found, torch_device(self._devices.here))
 
     def put(self, name: str, values: Array) -> None:
-        """Split an array with one entry per row over the partitions."""
+        """Split an array in the caller's row order over the partitions."""
         number = self._workers.begin()
         with self._workers.faults():
-            states = []
-            for i, span in enumerate(self._spans):
-                sealed = worker.Sealed(
-                    (name, np.asarray(values[span.start : span.stop]))
-                )
-                task = (worker.split_rows, sealed, span)
-                states.append(self._submit("put", i, task))
+            tasks = []
+            for span in self._spans:
+                sealed = Sealed((name, to_host(values[self._own_rows(span)])))
+                tasks.append((worker.split_rows, sealed, span))
+            states = self._submit("put", tasks)
         self._keep(number, [name], states)
 
     def read(self, name: str) -> Any:
@@ -220,11 +272,11 @@ class DaskEngine(InCallersOrder):
         states = self._kept[self._owners[name]]
         with self._workers.faults():
             shape, dtype = self.client.submit(
-                worker.field_shape, states[0], worker.Sealed(name), pure=False
+                worker.field_shape, states[0], Sealed(name), pure=False
             ).result()
         parts = [
             da.from_delayed(
-                delayed(worker.field_rows)(state, worker.Sealed(name)),
+                delayed(worker.field_rows)(state, Sealed(name)),
                 (len(span), *shape),
                 np.dtype(dtype),
             )
@@ -236,7 +288,8 @@ class DaskEngine(InCallersOrder):
         if isinstance(self.views, DiskViews):
             return whole
         with self._workers.faults():
-            return self.client.compute(whole).result()
+            found = self.client.compute(whole).result()
+        return found if self._order is None else found[np.argsort(self._order)]
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
@@ -245,58 +298,98 @@ class DaskEngine(InCallersOrder):
 
     def keeps(self, bytes_per_row: float, remake_flops: float, uses: int) -> bool:
         """Keep this much per row for `uses` passes, or make it again in each?"""
+        if self._devices is not None:
+            # A field and the one that takes its place are both there for a pass.
+            both = 2 * bytes_per_row * self._rows_each
+            return self._devices.hold(both, devices.STATE_SHARE)
         pays = worth_keeping(bytes_per_row, remake_flops, uses)
         return pays and self._workers.have_room(bytes_per_row)
 
-    def _partition_sizes(self) -> list[int]:
-        if isinstance(self.views, DaskViews):
-            return [int(n) for n in self.views.aligned[0].chunks[0]]
-        threads = sum(self.client.nthreads().values()) or 1
-        largest = max(PARTITION_ROWS, -(-self.n_samples // MOST_PARTITIONS))
-        rows = min(largest, -(-self.n_samples // (2 * threads)))
-        full, rest = divmod(self.n_samples, rows)
-        return [rows] * full + ([rest] if rest else [])
+    def caller_rows(self, rows: IntArray) -> IntArray:
+        """The caller's numbers of rows given by the engine's."""
+        return np.asarray(rows) if self._order is None else self._order[rows]
+
+    def engine_rows(self, rows: IntArray) -> IntArray:
+        """The engine's numbers of rows given by the caller's."""
+        if self._order is None:
+            return np.asarray(rows)
+        return np.argsort(self._order, kind="stable")[rows]
+
+    def _own_rows(self, span: worker.Span) -> Any:
+        """A partition's rows by the caller's numbers."""
+        rows = slice(span.start, span.stop)
+        return rows if self._order is None else self._order[rows]
+
+    @property
+    def _rows_each(self) -> float:
+        """Rows per worker."""
+        return self.n_samples / len(set(self._workers.homes))
+
+    def _rows_of_a_block(self, asked: int | None) -> int:
+        rows, widths = check_block_rows(asked), self.views.n_features
+        if asked is None and self._devices is not None:
+            name, room = self._devices.name, self._devices.room()
+            return devices.rows_within(room, widths, self.dtype, name)
+        if asked is None and self._limit is not None:
+            return scratch.rows_within(self._limit, rows, widths, self.dtype)
+        return rows
+
+    def _most_rows(self) -> int:
+        """Of a partition, where its rows can be cut anywhere."""
+        most = PARTITION_ROWS if self._devices is None else devices.MOST_BLOCK_ROWS
+        if self._limit is None:
+            return most
+        return min(most, int(READ_SHARE * self._limit / row_bytes(self.views)))
+
+    def _room_of_state(self) -> int | None:
+        """What a worker may hold before the fields of further blocks go to a file."""
+        if self._limit is None:
+            return None
+        asked = sizes.state_room
+        return int(HELD_SHARE * self._limit) if asked is None else asked
 
     def _place_rows(self) -> list[Any]:
         """Every partition's source: a future of its rows, or where to read them."""
-        if isinstance(self.views, DaskViews):
-            return self._place_chunks(self.views)
-        on_disk = isinstance(self.views, DiskViews)
-        if on_disk and not self._workers.have_room(_row_bytes(self.views)):
-            return [worker.RowsOnDisk(self.views, s.start, s.stop) for s in self._spans]
-        sources = []
-        for i, span in enumerate(self._spans):
-            if on_disk:
-                lying = worker.RowsOnDisk(self.views, span.start, span.stop)
-                task: Any = (worker.load_rows, lying)
-            else:
-                rows = self.views[span.start : span.stop]
-                task = (worker.unpack, worker.Sealed(rows))
-            sources.append(self._submit("rows", i, task))
-        return sources
+        views, spans = self.views, self._spans
+        n_bytes = row_bytes(views)
+        fits = self._workers.have_room(n_bytes)
+        if isinstance(views, DiskViews):
+            lying = [worker.RowsOnDisk(views, s.start, s.stop) for s in spans]
+            if not fits:
+                return lying
+            sources = self._submit("rows", [(worker.load_rows, r) for r in lying])
+        elif not fits and self._limit is not None:
+            raise InputError(
+                f"memory_limit={self._limit / 1e9:.2f} GB is too little for workers "
+                f"that hold {n_bytes * self._rows_each / 1e9:.2f} GB of rows "
+                "each. Give a path (a converted folder, Zarr, Parquet or npy), whose "
+                "rows are read again in every pass, more workers, or a higher limit."
+            )
+        elif isinstance(views, DaskViews):
+            sources = place_chunks(views, self._workers)
+        else:
+            sealed = (Sealed(views[self._own_rows(span)]) for span in spans)
+            sources = self._submit("rows", [(unpack, rows) for rows in sealed])
+        each = sum(views.n_features) * self.dtype.itemsize * self._rows_each
+        if self._devices is None or not self._devices.hold(each, sizes.resident_share):
+            return sources
+        pairs = zip(sources, spans, strict=True)
+        return self._submit("there", [(worker.rows_there, *pair) for pair in pairs])
 
-    def _submit(self, what: str, i: int, task: Any) -> Future:
-        """A task of one partition, where that lives."""
-        return self._workers.submit_one(what, i, task, self._workers.home(i))
+    def _submit(self, what: str, tasks: list[Any]) -> list[Future]:
+        """A task for every partition, where that lives."""
+        crew = self._workers
+        return [crew.submit_one(what, i, t, crew.home(i)) for i, t in enumerate(tasks)]
 
-    def _place_chunks(self, views: DaskViews) -> list[Future]:
-        """Every partition's chunks brought to its home, once."""
-        import dask
-        from dask.delayed import delayed
-
-        chunks = [a.to_delayed().ravel() for a in views.aligned]
-        sources = []
-        names = worker.Sealed(views.names)
-        for i, parts in enumerate(zip(*chunks, strict=True)):
-            home = self._workers.home(i)
-            with dask.annotate(workers=[home], allow_other_workers=True):
-                sources.append(delayed(worker.join_sealed)(names, *parts))
-        return list(self.client.compute(sources))
-
-
-def _row_bytes(views: Views) -> int:
-    pairs = zip(views.n_features, views.arrays, strict=True)
-    return sum(n * int(np.dtype(a.dtype).itemsize) for n, a in pairs)
+    def _order_views(self) -> None:
+        """The views in the order of their content, if workers hold the rows."""
+        if isinstance(self._sources[0], worker.RowsOnDisk):
+            return
+        odd = [odd_numbers(n) for n in self.views.n_features]
+        _, notes = self.run(worker.view_step, odd, title="Ordering the views")
+        found = np.argsort(np.sum(notes, axis=0), kind="stable")
+        self.view_order = tuple(int(v) for v in found)
+        self._spans = [replace(s, view_order=self.view_order) for s in self._spans]
 
 
 def _stack(parts: Sequence[Array]) -> Array:

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
+from array_api_compat import is_torch_array
 
-from manyview.engine.partition import join_chunks
+from manyview.arrays.ops import to_host
+from manyview.engine.partition import join_chunks, join_sealed
+from manyview.engine.travel import Sealed
 from manyview.errors import InputError, InputTypeError
 from manyview.views.views import Views
 
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from manyview.engine.dask_workers import Workers
+
 # Of rows that come in one piece: 256 MB of 1,000 features in float32.
 PARTITION_ROWS = 65536
+# Of rows on disk: every one is three tasks in every pass, which the scheduler counts.
+MOST_PARTITIONS = 4096
 
 
 class DaskViews:
     """Views that are Dask arrays or DataFrames: shapes here, rows on workers."""
 
     present = labels = row_names = origin = None
+    in_memory = False
 
     def __init__(self, data: Any) -> None:
         named = data if isinstance(data, dict) else None
@@ -107,6 +119,56 @@ class DaskViews:
             function=function,
             names=self.names,
         )
+
+
+def partition_sizes(
+    views: DaskViews | Views, client: Client, most_rows: int, step: int
+) -> list[int]:
+    """Rows of every partition: the views' own chunks, or multiples of `step`."""
+    if isinstance(views, DaskViews):
+        return [int(n) for n in views.aligned[0].chunks[0]]
+    n_rows, threads = len(views), sum(client.nthreads().values()) or 1
+    most = max(most_rows, -(-n_rows // MOST_PARTITIONS))
+    rows = min(most, -(-n_rows // (2 * threads)))
+    rows = -(-rows // step) * step
+    full, rest = divmod(n_rows, rows)
+    return [rows] * full + ([rest] if rest else [])
+
+
+def place_chunks(views: DaskViews, workers: Workers) -> list[Future]:
+    """Every partition's chunks brought to its home, once."""
+    import dask
+    from dask.delayed import delayed
+
+    chunks = [a.to_delayed().ravel() for a in views.aligned]
+    sources = []
+    names = Sealed(views.names)
+    for i, parts in enumerate(zip(*chunks, strict=True)):
+        with dask.annotate(workers=[workers.home(i)], allow_other_workers=True):
+            sources.append(delayed(join_sealed)(names, *parts))
+    return list(workers.client.compute(sources))
+
+
+def on_host(views: DaskViews | Views) -> DaskViews | Views:
+    """The views with arrays in the place of tensors, which workers would not share."""
+    if not any(is_torch_array(a) for a in views.arrays):
+        return views
+    found = copy.copy(views)
+    found.arrays = tuple(to_host(a) if is_torch_array(a) else a for a in views.arrays)
+    return found
+
+
+def row_bytes(views: DaskViews | Views) -> float:
+    """Bytes of a row of all views, as they are held."""
+    return sum(map(_row_bytes_of, views.arrays))
+
+
+def _row_bytes_of(array: Any) -> float:
+    if sp.issparse(array):
+        n_bytes = int(array.data.nbytes + array.indices.nbytes)
+        return n_bytes / max(int(array.shape[0]), 1)
+    kind = np.dtype(str(array.dtype).removeprefix("torch."))
+    return int(array.shape[1]) * kind.itemsize
 
 
 def _apply(*chunks: Any, function: Callable[[Views], Any], names: Any) -> Any:

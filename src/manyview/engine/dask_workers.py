@@ -7,14 +7,17 @@ lost worker had.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from manyview.engine import partition as worker
+from manyview.engine import travel
+from manyview.engine.device import Seen, look_at
 from manyview.errors import (
     DependencyError,
     DeviceError,
@@ -73,6 +76,60 @@ def connect(address: str) -> Iterator[Client]:
         yield client
 
 
+class Devices:
+    """The torch devices of the workers, one each, and the driver's if it has one.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    name : str
+        As every worker names its own; one without it is refused.
+    limit : int, optional
+        Bytes that a fit may hold on each.
+    """
+
+    def __init__(self, client: Client, name: str, limit: int | None) -> None:
+        self._client, self.name, self._limit = client, name, limit
+        try:
+            self._own: Seen | None = look_at(name)
+        except (DeviceError, DependencyError):
+            self._own = None
+        self.here = None if self._own is None else name
+        self.room()
+
+    def room(self) -> int | None:
+        """Bytes a fit may still take on every device; None where nobody tells.
+
+        Processes that share a device share its free memory.
+        """
+        try:
+            found = list(self._client.run(look_at, self.name).values())
+        except (DeviceError, DependencyError) as error:
+            raise type(error)(f"A worker of the Dask cluster says: {error}") from error
+        known = [seen for seen in (self._own, *found) if seen is not None]
+        sharing = Counter(seen.name for seen in known)
+        rooms = []
+        for seen in found:
+            if seen.free is None:
+                return None
+            rooms.append(seen.free // sharing[seen.name])
+            if self._limit is not None:
+                rooms.append(self._limit - seen.held)
+        return max(min(rooms, default=0), 0)
+
+    def hold(self, n_bytes: float, share: float) -> bool:
+        """Do these bytes fit into a share of what is free on every device?"""
+        room = self.room()
+        return room is None or n_bytes <= share * room
+
+
+class Sent(NamedTuple):
+    """A small value on the workers: sealed, and opened where it was needed."""
+
+    sealed: Future
+    opened: dict[str, Future]
+
+
 class Workers:
     """The workers of a client, each the home of neighbouring partitions.
 
@@ -81,10 +138,21 @@ class Workers:
     client : distributed.Client
     sizes : sequence of int
         Rows of every partition.
+    device : str, optional
+        The torch device that every worker computes on.
+    limit : int, optional
+        Bytes that a worker may hold, on its device if there is one.
     """
 
-    def __init__(self, client: Client, sizes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        sizes: Sequence[int],
+        device: str | None = None,
+        limit: int | None = None,
+    ) -> None:
         self.client, self._n_rows = client, sum(sizes)
+        self.device, self._limit = device, limit
         self._token, self._number = uuid.uuid4().hex[:12], 0
         threads = client.nthreads()
         self.groups = _contiguous_groups(sizes, max(sum(threads.values()), 1))
@@ -94,7 +162,7 @@ class Workers:
         self.homes: list[str] = [
             seats[int(g * share)] if seats else "" for g in range(len(self.groups))
         ]
-        self._sent: dict[int, tuple[Any, Future, dict[str, Future]]] = {}
+        self._sent: dict[int, tuple[Any, Sent]] = {}
         self.find_homes()
 
     def find_homes(self) -> None:
@@ -142,7 +210,7 @@ class Workers:
         key = self.key(what, i)
         return self.submit({key: task}, [key], home)[0]
 
-    def send(self, shared: Any) -> tuple[Future, worker.Sealed, list[Any]]:
+    def send(self, shared: Any) -> tuple[Sent, travel.Sealed, list[Any]]:
         """A small value as a task; the named tuples inside it are left to travel once.
 
         Returns the rest, the names of those parts, and the parts.
@@ -150,29 +218,34 @@ class Workers:
         inner = [f for f in getattr(shared, "_fields", ()) if _is_record(shared, f)]
         parts = [getattr(shared, f) for f in inner]
         rest = shared._replace(**dict.fromkeys(inner)) if inner else shared
-        return self._send_value(rest, "small"), worker.Sealed(inner), parts
+        return self._send_value(rest, "small"), travel.Sealed(inner), parts
 
-    def send_once(self, part: Any, home: str) -> Future:
-        """A part at its home, under a key of its own: Dask drops second copies."""
+    def send_once(self, part: Any) -> Sent:
+        """A part, under a key of its own: it travels in the first pass that has it."""
         # The part itself is kept as well: an id is only unique while it lives.
         if id(part) not in self._sent:
             sent = self._send_value(part, f"part{len(self._sent)}")
-            self._sent[id(part)] = (part, sent, {})
-        _, sent, copies = self._sent[id(part)]
-        if home not in copies:
-            copies[home] = self.submit_one(
-                f"copy{len(copies)}", len(self._sent), (worker.copy_of, sent), home
-            )
-        return copies[home]
+            self._sent[id(part)] = (part, sent)
+        return self._sent[id(part)][1]
 
-    def _send_value(self, value: Any, what: str) -> Future:
-        task = (worker.unpack, worker.Sealed(value))
-        return self.submit_one(what, 0, task, self.homes[0])
+    def _send_value(self, value: Any, what: str) -> Sent:
+        sealed = travel.Sealed(value)
+        task = (worker.carry, sealed)
+        return Sent(self.submit_one(what, 0, task, self.homes[0]), {})
+
+    def opened(self, sent: Sent, home: str) -> Future:
+        """A small value as it lies opened at a home, on its device if it has one."""
+        if home not in sent.opened:
+            task = (travel.unpack, sent.sealed, self.device)
+            key = f"open-{sent.sealed.key}-{len(sent.opened)}"
+            sent.opened[home] = self.submit({key: task}, [key], home)[0]
+        return sent.opened[home]
 
     def have_room(self, bytes_per_row: float) -> bool:
         """May this much per row stay in the workers' memory?"""
         info = self.client.scheduler_info(n_workers=-1)["workers"]
-        room = [w["memory_limit"] for w in info.values()]
+        limits = [[w["memory_limit"], self._limit] for w in info.values()]
+        room = [min(filter(None, own), default=0) for own in limits]
         unlimited = not all(room)
         return unlimited or bytes_per_row * self._n_rows <= HELD_SHARE * sum(room)
 

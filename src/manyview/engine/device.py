@@ -5,29 +5,34 @@ every pass copies them block by block through two pinned buffers, the next block
 on its way while the current one is worked on. State and sums stay on the device.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, in_float64, like, namespace, to_host
+from manyview.arrays.ops import Array, is_on_gpu, like, namespace, to_host
+from manyview.engine.content_order import hash_block, hash_orders, odd_numbers
 from manyview.engine.contract import (
-    Result,
     Step,
     Totals,
     check_block_rows,
     cut,
-    hash_block,
-    hash_orders,
-    odd_numbers,
     require_same_fields,
     rows_alone,
     sizes,
 )
 from manyview.engine.scratch import parse_memory
+from manyview.engine.uploads import (
+    fold_there,
+    free_memory,
+    out_of_memory_told,
+    placed,
+    send,
+    stream,
+    upload,
+)
 from manyview.errors import DependencyError, DeviceError, InputError, install_command
 from manyview.running import progress
 from manyview.views.views import Block, Views
@@ -64,6 +69,21 @@ def find_device(wanted: str | None, views: Views) -> Any:
     return device
 
 
+def workers_device(wanted: Any, views: Any) -> str | None:
+    """The torch device of every Dask worker, or None for NumPy on its cores."""
+    on_gpu = any(is_on_gpu(a) for a in views.arrays)
+    name = str(wanted) if wanted is not None else "cuda" if on_gpu else "cpu"
+    if name == "cpu":
+        return None
+    if not re.fullmatch(r"cuda(:[0-9]+)?", name):
+        raise DeviceError(
+            f"engine='dask' does not take device={name!r}: workers compute on their "
+            "processors ('cpu') or on CUDA GPUs ('cuda', 'cuda:1'). Give one of these, "
+            "or use engine='local'."
+        )
+    return name
+
+
 def _import_torch(wanted: str) -> Any:
     try:
         import torch
@@ -93,15 +113,25 @@ def _check_there(torch: Any, device: Any) -> None:
         )
 
 
-def free_memory(device: Any) -> int | None:
-    """Bytes that are free on the device; None where nobody tells."""
-    if device.type != "cuda":
-        return None
-    import torch
+class Seen(NamedTuple):
+    """A device as a process sees it: which it is, bytes free, bytes it holds there."""
 
-    # What torch has set aside but does not use is free for us as well.
-    idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0]) + int(idle)
+    name: str
+    free: int | None
+    held: int
+
+
+def look_at(wanted: str) -> Seen:
+    """The device of this process, or the reason why it cannot be had."""
+    torch = _import_torch(wanted)
+    device = torch.device(wanted)
+    _check_there(torch, device)
+    free = free_memory(device)
+    if free is None:
+        return Seen(wanted, None, 0)
+    own = torch.cuda.get_device_properties(device)
+    name = str(getattr(own, "uuid", own.name))
+    return Seen(name, free, int(torch.cuda.memory_allocated(device)))
 
 
 class DeviceEngine:
@@ -139,7 +169,8 @@ class DeviceEngine:
         self._as_numpy = not any(is_torch_array(a) for a in views.arrays)
         self.views = views
         self._resident = self._fits()
-        rows = check_block_rows(block_rows) if block_rows else self._choose_rows()
+        rows = block_rows and check_block_rows(block_rows)
+        rows = rows or rows_within(self._free(), views.n_features, self.dtype, device)
         self._slices = cut(len(views), rows)
         self._state: list[dict[str, Array]] = [{} for _ in self._slices]
         self._smalls: dict[int, tuple[Any, Any]] = {}
@@ -170,7 +201,8 @@ class DeviceEngine:
         """All rows on the device, rows and views in the order of their content."""
         import torch
 
-        loaded = [self._upload(self.views.block(r, self.dtype)) for r in self._slices]
+        there = (self.views.block(rows, self.dtype) for rows in self._slices)
+        loaded = [upload(block, self.device) for block in there]
         odd = [odd_numbers(n) for n in self.views.n_features]
         hashes = torch.cat([hash_block(part, odd) for part in _pieces(loaded)])
         self._order, of_views = hash_orders(hashes)
@@ -211,38 +243,23 @@ class DeviceEngine:
         need = sum(self.views.n_features) * self.dtype.itemsize * len(self.views)
         return free is None or need <= sizes.resident_share * free
 
-    def _choose_rows(self) -> int:
-        """Rows whose features, distances and float64 copies fit beside the rest."""
-        free = self._free()
-        if free is None:
-            return HOST_BLOCK_ROWS
-        widest = max(*self.views.n_features, 1024)
-        rows = int(WORK_SHARE * free / (widest * (4 * 8 + 2 * self.dtype.itemsize)))
-        if rows < LEAST_BLOCK_ROWS:
-            need = LEAST_BLOCK_ROWS * widest * 40 / WORK_SHARE / 2**30
-            raise DeviceError(
-                f"device='{self.device}' has {free / 2**30:.1f} GiB free; the smallest "
-                f"useful block of these views needs {need:.1f} GiB. Free memory there, "
-                "or use device='cpu'."
-            )
-        return min(rows, MOST_BLOCK_ROWS)
-
     def run(
         self, step: Step, shared: Any = None, *, title: str, views: bool = True
     ) -> tuple[Totals, list[Any]]:
         """Apply the step to every block; sums in block order, notes as a list."""
         totals: Totals = {}
         notes: list[Any] = []
-        shared = self._on_device(shared)
+        shared = placed(shared, self._send_once)
         blocks = self._blocks_of_pass(views)
         fresh: list[dict[str, Array]] = []
-        with progress.task(title, len(self._slices)) as advance, self._told(title):
+        told = out_of_memory_told(self.device, title)
+        with progress.task(title, len(self._slices)) as advance, told:
             for state, block in zip(self._state, blocks, strict=True):
                 result = step(block, dict(state), shared)
                 for name in (*result.state, *result.replaces.values()):
                     state.pop(name, None)
                 fresh.append(dict(result.state))
-                _fold(totals, result)
+                fold_there(totals, result)
                 notes.append(result.note)
                 advance()
         require_same_fields(fresh)
@@ -250,86 +267,30 @@ class DeviceEngine:
             state.update(made)
         return totals, notes
 
-    @contextmanager
-    def _told(self, title: str) -> Iterator[None]:
-        """Out of memory in our words."""
-        import torch
-
-        try:
-            yield
-        except torch.OutOfMemoryError as error:
-            free, total = torch.cuda.mem_get_info(self.device)
-            raise DeviceError(
-                f"The memory of device='{self.device}' ran out in the pass '{title}': "
-                f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB are free. Give a "
-                "memory_limit or fewer anchors, or use device='cpu'."
-            ) from error
-
-    def _on_device(self, shared: Any) -> Any:
-        """A pass's small value with its float arrays on the device, sent once."""
-        if isinstance(shared, tuple):
-            parts = [self._on_device(part) for part in shared]
-            make = getattr(shared, "_make", tuple)
-            return make(parts)
-        if not (isinstance(shared, np.ndarray) and shared.dtype.kind == "f"):
-            return shared
-        if id(shared) not in self._smalls:
-            self._smalls[id(shared)] = (shared, self._send(shared))
-        return self._smalls[id(shared)][1]
-
-    def _send(self, array: Any) -> Any:
-        """A host array or tensor on the device; its dtype kept if that has it."""
-        import torch
-
-        if is_torch_array(array):
-            return array.to(self.device)
-        host = np.require(array, requirements=("C", "W"))
-        tensor = torch.as_tensor(host)
-        if self.device.type == "mps" and tensor.dtype == torch.float64:
-            tensor = tensor.to(torch.float32)
-        return tensor.to(self.device)
+    def _send_once(self, array: Any) -> Any:
+        """A small array on the device, sent in its first pass."""
+        if id(array) not in self._smalls:
+            self._smalls[id(array)] = (array, send(array, self.device))
+        return self._smalls[id(array)][1]
 
     def _blocks_of_pass(self, views: bool) -> Iterator[Block]:
         if not views:
             return (rows_alone(rows, self.views.n_views) for rows in self._slices)
-        return iter(self._blocks) if self._resident else self._stream()
+        return iter(self._blocks) if self._resident else self._streamed()
 
-    def _upload(self, block: Block) -> Block:
-        views = tuple(self._send(_dense(x)) for x in block.views)
-        return Block(block.start, views, to_host(block.present))
-
-    def _stream(self) -> Iterator[Block]:
-        """Blocks through pinned memory, one ahead: read, copy and work overlap."""
-        import torch
-
-        side = torch.cuda.Stream(self.device)
-        ahead: list[tuple[Block, Any]] = []
-        for rows in self._slices:
-            ahead.append(self._copy_ahead(self.views.block(rows, self.dtype), side))
-            if len(ahead) == 2:
-                yield _arrived(ahead.pop(0), self.device)
-        while ahead:
-            yield _arrived(ahead.pop(0), self.device)
-
-    def _copy_ahead(self, block: Block, side: Any) -> tuple[Block, Any]:
-        import torch
-
-        views: list[Any] = []
-        with torch.cuda.stream(side):
-            for x in block.views:
-                host = torch.as_tensor(np.require(_dense(x), requirements=("C", "W")))
-                views.append(host.pin_memory().to(self.device, non_blocking=True))
-            done = side.record_event()
-        return Block(block.start, tuple(views), to_host(block.present)), done
+    def _streamed(self) -> Iterator[Block]:
+        blocks = (self.views.block(rows, self.dtype) for rows in self._slices)
+        return stream(blocks, self.device)
 
     def take(self, rows: Array) -> Block:
         """The chosen rows, in the order asked for."""
-        return self._upload(self.views.block(self.caller_rows(rows), self.dtype))
+        own = self.views.block(self.caller_rows(rows), self.dtype)
+        return upload(own, self.device)
 
     def put(self, name: str, values: Array) -> None:
         """Split an array in the caller's row order over the blocks."""
         if is_torch_array(values) or values.dtype.kind == "f":
-            values = self._send(values)
+            values = send(values, self.device)
         if self._order is not None:
             values = values[like(self._order, values)]
         for rows, state in zip(self._slices, self._state, strict=True):
@@ -347,19 +308,37 @@ class DeviceEngine:
         """The caller's numbers of rows given by the engine's."""
         if self._order is None:
             return np.asarray(rows)
-        return to_host(self._order[self._send(np.asarray(rows))])
+        return to_host(self._order[send(np.asarray(rows), self.device)])
 
     def engine_rows(self, rows: Any) -> Any:
         """The engine's numbers of rows given by the caller's."""
         if self._order is None:
             return np.asarray(rows)
         place = self._order.argsort()
-        return to_host(place[self._send(np.asarray(rows))])
+        return to_host(place[send(np.asarray(rows), self.device)])
 
     def drop(self, name: str) -> None:
         """Forget a state field."""
         for state in self._state:
             state.pop(name, None)
+
+
+def rows_within(
+    free: int | None, n_features: Sequence[int], dtype: np.dtype[Any], device: Any
+) -> int:
+    """Rows of a block whose features, distances and float64 copies fit."""
+    if free is None:
+        return HOST_BLOCK_ROWS
+    widest = max(*n_features, 1024)
+    rows = int(WORK_SHARE * free / (widest * (4 * 8 + 2 * dtype.itemsize)))
+    if rows < LEAST_BLOCK_ROWS:
+        need = LEAST_BLOCK_ROWS * widest * 40 / WORK_SHARE / 2**30
+        raise DeviceError(
+            f"device='{device}' has {free / 2**30:.1f} GiB free; the smallest useful "
+            f"block of these views needs {need:.1f} GiB. Free memory there, or use "
+            "device='cpu'."
+        )
+    return min(rows, MOST_BLOCK_ROWS)
 
 
 def _pieces(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -369,30 +348,3 @@ def _pieces(blocks: Sequence[Block]) -> Iterator[Block]:
             yield Block(
                 rows.start, tuple(x[rows] for x in block.views), block.present[rows]
             )
-
-
-def _dense(x: Any) -> Any:
-    return x.toarray() if sp.issparse(x) else x
-
-
-def _arrived(sent: tuple[Block, Any], device: Any) -> Block:
-    """The block once its copy is done, as far as the working stream sees."""
-    import torch
-
-    block, done = sent
-    stream = torch.cuda.current_stream(device)
-    stream.wait_event(done)
-    for x in block.views:
-        x.record_stream(stream)
-    return block
-
-
-def _fold(totals: Totals, result: Result) -> None:
-    """Add a block's sums to the totals, in float64, on the device."""
-    for name, value in result.stats.items():
-        exact = (
-            in_float64(value)
-            if is_torch_array(value)
-            else np.asarray(value, np.float64)
-        )
-        totals[name] = totals[name] + exact if name in totals else exact

@@ -20,6 +20,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from manyview.arrays.ops import Array, namespace
+from manyview.engine.content_order import content_order
 from manyview.engine.contract import (
     CORE_RATE,
     Engine,
@@ -30,16 +31,13 @@ from manyview.engine.contract import (
     check_block_rows,
     cut,
     fold,
-    hash_block,
-    hash_orders,
-    odd_numbers,
     require_same_fields,
     rows_alone,
     worth_keeping,
 )
 from manyview.engine.dask import DaskEngine
 from manyview.engine.dask_workers import find_client
-from manyview.engine.device import DeviceEngine, find_device
+from manyview.engine.device import DeviceEngine, find_device, workers_device
 from manyview.engine.resources import n_cores, physical_memory
 from manyview.engine.scratch import (
     Budget,
@@ -301,23 +299,6 @@ class RowState:
             self._budget.used -= freed
 
 
-def content_order(
-    views: Views, dtype: Any, block_rows: int
-) -> tuple[IntArray | None, IntArray]:
-    """Rows and views in the order of their content; rows on disk as they stand."""
-    if not views.in_memory:
-        return None, np.arange(views.n_views)
-    odd = [odd_numbers(n) for n in views.n_features]
-    slices = cut(len(views), block_rows)
-
-    def one(rows: slice) -> Array:
-        return hash_block(views.block(rows, dtype), odd)
-
-    with ThreadPoolExecutor(CORES) as pool:
-        hashes = np.concatenate(list(pool.map(one, slices)))
-    return hash_orders(hashes)
-
-
 @cache
 def _libraries() -> ThreadpoolController:
     """The BLAS libraries of this process, looked for once: that takes a while."""
@@ -357,34 +338,20 @@ def open_engine(
 ) -> Engine:
     """The engine for these views, visited in `view_order` where that is known."""
     _check_device(device)
+    place: dict[str, Any] = {"memory_limit": memory_limit, "view_order": view_order}
     if not isinstance(engine, str) or engine != "local":
-        return _open_dask(views, dtype, engine, device, memory_limit)
+        client, there = find_client(engine), workers_device(device, views)
+        return DaskEngine(views, dtype, client, device=there, **place)
     if not isinstance(views, Views):
         raise InputError(
             "The views are Dask collections, but engine='local'. Give engine='dask' "
             "or a client, or compute the views first."
         )
-    place: dict[str, Any] = {"memory_limit": memory_limit, "view_order": view_order}
     if device is not None or any(hasattr(a, "cpu") for a in views.arrays):
         found = find_device(device, views)
         if found is not None:
             return DeviceEngine(views, dtype, found, **place)
     return LocalEngine(views, dtype, **place)
-
-
-def _open_dask(
-    views: Any, dtype: Any, engine: Any, device: str | None, memory_limit: Any
-) -> Engine:
-    """Passes on the workers of a cluster; what cannot be had there is refused."""
-    client = find_client(engine)
-    for name, value in (("device", device), ("memory_limit", memory_limit)):
-        if value is not None:
-            raise InputError(
-                f"engine='dask' does not take {name}={value!r}: workers compute on "
-                "their own processors, within the memory limit they were started "
-                f"with. Leave {name} out, or use engine='local'."
-            )
-    return DaskEngine(views, dtype, client)
 
 
 def _check_device(device: Any) -> None:
