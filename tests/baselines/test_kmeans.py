@@ -6,7 +6,9 @@ from sklearn.cluster import KMeans
 
 from manyview.baselines import BestViewKMeans, ConcatKMeans
 from manyview.baselines.parts.standardise import z_feature
+from manyview.errors import InputError
 from manyview.metrics import ari, clustering_scores
+from manyview.running import progress
 
 
 def test_concatenation_is_scikit_learns_kmeans_on_standardised_features(three_views):
@@ -64,3 +66,15 @@ def test_level_on_ccv(load_npz):
     scores = [clustering_scores(labels, f) for f in found]
     assert np.mean([s["ACC"] for s in scores]) == pytest.approx(0.1957, abs=0.02)
     assert np.mean([s["NMI"] for s in scores]) == pytest.approx(0.1719, abs=0.02)
+
+
+def test_missing_views_are_refused_after_one_look(three_views):
+    views, _ = three_views
+    views[1][7] = np.nan
+    titles = []
+    with (
+        progress.listen(lambda title, done, total: titles.append(title)),
+        pytest.raises(InputError, match="ConcatKMeans needs every view"),
+    ):
+        ConcatKMeans(4, random_state=0).fit(views)
+    assert set(titles) == {"Surveying the views"}

@@ -20,7 +20,7 @@ from manyview.files.checkpoint import Checkpoint
 from manyview.kmeans import passes as assign
 from manyview.kmeans.passes import quiet_fit
 from manyview.stages.sampling import draw
-from manyview.stages.scaling import Scaling, apply_scaling
+from manyview.stages.scaling import Scaling, apply_scaling, measure
 from manyview.views.arguments import check_count, child_seed, generator
 from manyview.views.views import Block, Views
 
@@ -97,7 +97,9 @@ class ConcatKMeans(MultiViewClusterer):
         self._dtype = views.dtype
         engine = open_engine(views, self._dtype, engine=self.engine)
         size = min(engine.n_samples, max(assign.KMEANS_SAMPLE, self.n_clusters))
-        drawn = draw(engine, size, child_seed(rng))
+        moments = measure(engine)
+        _require_every_view(all(m.n_rows == engine.n_samples for m in moments))
+        drawn = draw(engine, size, child_seed(rng), moments)
         saved.check_data(drawn, engine)
         scalings = tuple(
             Scaling("standard", shift=m.mean, scale=m.inverse_std)
@@ -134,16 +136,20 @@ class ConcatKMeans(MultiViewClusterer):
         return to_host(engine.read(assign.LABELS)).astype(np.intp, copy=False)
 
 
+def _require_every_view(complete: bool) -> None:
+    if not complete:
+        raise InputError(
+            "ConcatKMeans needs every view of every row, but some rows of NaN mark "
+            "missing views. Use S2MVTC, or drop the incomplete rows."
+        )
+
+
 @touches(writes=[assign.FIELD])
 def side_by_side_step(
     block: Block, state: State, shared: tuple[Scaling, ...]
 ) -> Result:
     """All views of a row next to each other, every feature standardised."""
-    if not to_host(block.present).all():
-        raise InputError(
-            "ConcatKMeans needs every view of every row, but some rows of NaN mark "
-            "missing views. Use S2MVTC, or drop the incomplete rows."
-        )
+    _require_every_view(block.complete)
     dense = [x.toarray() if sp.issparse(x) else x for x in block.views]
     parts = [apply_scaling(x, s) for x, s in zip(dense, shared, strict=True)]
     return Result(state={assign.FIELD: namespace(*parts).concat(parts, axis=1)})

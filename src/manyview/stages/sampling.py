@@ -110,9 +110,11 @@ class SketchSmall(NamedTuple):
     sample: int | None
 
 
-def draw(engine: Engine, size: int, seed: int) -> Draw:
-    """Measure the views and draw `size` rows: two passes and one gathering."""
-    moments = measure(engine)
+def draw(
+    engine: Engine, size: int, seed: int, moments: tuple[Moments, ...] | None = None
+) -> Draw:
+    """Measure the views, unless that is done, and draw `size` rows: two passes."""
+    moments = measure(engine) if moments is None else moments
     rows = draw_rows(engine, moments, size, seed)
     return Draw(moments, rows, engine.caller_rows(rows), engine.take(rows))
 
