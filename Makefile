@@ -20,7 +20,7 @@ install = $(PIP) install $(if $(LOCK),--constraint $(LOCK)) $(1) || { \
 	echo 'the locked versions could not be installed: the newest are taken'; \
 	$(PIP) install $(1); }
 
-.PHONY: install demo test test-min lint lock dist docs reliability \
+.PHONY: install demo test test-min lint lock dist docs matrix reliability \
 	reliability-full coverage mutants clean
 
 install: $(STAMPS)/full
@@ -56,6 +56,10 @@ lock: $(STAMPS)/full
 	{ echo "# Versions the continuous integration installs; written by 'make lock'."; \
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//'; } \
 		> requirements-ci.txt
+
+# Every combination of place, input, rows, method and use; writes docs/matrix.md.
+matrix: $(STAMPS)/full
+	$(BIN)/python -m benchmarks.matrix --docs
 
 # Kills, faults, damaged files, hard numbers and many fits; writes
 # docs/reliability.md. The full run adds coverage and mutants.
