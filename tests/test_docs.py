@@ -128,6 +128,9 @@ def folder_of_files(tmp_path: Path, monkeypatch: Any) -> Path:
         content = {"X": cells} | ({"Y": rows.labels} if rows is first else {})
         savemat(tmp_path / f"{name}.mat", content)
     np.savetxt(tmp_path / "classes.csv", first.labels, fmt="%d")
+    table = np.hstack(first.arrays)
+    names = ",".join("abcdefghijk")
+    np.savetxt(tmp_path / "table.csv", table, delimiter=",", header=names, comments="")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

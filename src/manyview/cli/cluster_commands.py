@@ -19,6 +19,7 @@ from manyview.cli.estimator_options import (
     parse_settings,
     place_settings,
 )
+from manyview.cli.labels_back import LabelsBack
 from manyview.cli.read_input import (
     known_scores,
     match_rows,
@@ -52,6 +53,7 @@ def fit(
     engine: options.Engine = "local",
     scheduler: options.Scheduler = None,
     checkpoint: options.CheckpointFolder = None,
+    write_back: options.WriteBack = None,
     force: options.Force = False,
 ) -> None:
     """Cluster the rows of a data set; write labels, embedding, model and a record.
@@ -60,6 +62,7 @@ def fit(
     Example:
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
+      manyview fit cells.h5mu -k 12 --write-back clusters -o runs/cells
     """
     from manyview.datasets.given import views_of
     from manyview.files.run_folder import MODEL, check_target, writing
@@ -69,6 +72,7 @@ def fit(
     given = smooth | parse_settings(settings) | place
     model = make_estimator(method, clusters, seed, given)
     check_target(out, force=force)
+    back = LabelsBack(files, write_back)
     start = time.perf_counter()
     with connected(scheduler):
         here = scheduler is None
@@ -77,6 +81,7 @@ def fit(
         run = _fit(model, views, source, time.perf_counter() - start)
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)
+            back.write(unfinished, run, getattr(model, "certainty_", None))
     sizes = Counter(run.labels.tolist()).values()
     terminal.say(
         f"{run.method}: {len(views)} rows, {views.n_views} views, {len(sizes)} "
@@ -85,7 +90,9 @@ def fit(
     )
     if run.scores is not None:
         terminal.show_scores(run.scores)
-    terminal.say_written(Path(out).expanduser().absolute(), "Labels, model and record")
+    folder = Path(out).expanduser().absolute()
+    terminal.say_written(folder, "Labels, model and record")
+    back.say(folder)
 
 
 def _fit(

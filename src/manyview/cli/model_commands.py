@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 import manyview
 from manyview.cli import options, terminal
+from manyview.cli.labels_back import LabelsBack
 from manyview.cli.read_input import known_scores, read_model, read_views
 from manyview.errors import FileError, InputError
 from manyview.running.progress import shown
@@ -25,6 +26,7 @@ def predict(
     out: options.OutFolder,
     labels: options.LabelSource = None,
     view: options.ViewNames = None,
+    write_back: options.WriteBack = None,
     force: options.Force = False,
 ) -> None:
     """Put new rows into the clusters of a model; each row by itself.
@@ -34,7 +36,7 @@ def predict(
       manyview fit data.mat -k 20 -o runs/first
       manyview predict runs/first more.mat -o runs/more
     """
-    from manyview.files.run_folder import Run, check_target, write_run
+    from manyview.files.run_folder import Run, check_target, writing
 
     fitted: Any = read_model(model)
     if not hasattr(fitted, "predict"):
@@ -43,6 +45,7 @@ def predict(
             "manyview methods."
         )
     check_target(out, force=force)
+    back = LabelsBack(files, write_back)
     views = read_views(files, view, labels)
     start = time.perf_counter()
     with shown(True, "Placing the rows"):
@@ -57,10 +60,13 @@ def predict(
         scores=known_scores(views, found),
         extra={"command": "predict", "model": model},
     )
-    folder = write_run(out, run, force=force)
+    with writing(out, run, force=force) as unfinished:
+        back.write(unfinished, run)
     if run.scores is not None:
         terminal.show_scores(run.scores)
+    folder = Path(out).expanduser().absolute()
     terminal.say_written(folder, "Labels and record")
+    back.say(folder)
 
 
 def explain(

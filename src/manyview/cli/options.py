@@ -75,6 +75,14 @@ CheckpointFolder = Annotated[
     str | None,
     Option(metavar="DIR", help="Folder from which a fit that was stopped resumes."),
 ]
+WriteBack = Annotated[
+    str | None,
+    Option(
+        metavar="NAME",
+        help="Also write a copy of FILE (h5ad, h5mu, CSV, Parquet) that has the "
+        "clusters in a column NAME.",
+    ),
+]
 MemoryLimit = Annotated[
     str | None,
     Option(metavar="SIZE", help="Most memory of a run: 8GB."),

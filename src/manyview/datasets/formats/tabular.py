@@ -34,7 +34,7 @@ _INDEX_NAMES = ("", "Unnamed: 0", PARQUET_INDEX)
 
 def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
     """One delimited text file as one view; a header line is recognised."""
-    delimiter, header = _find_delimiter(path)
+    delimiter, header = find_delimiter(path)
     # Two characters are the least a number and its delimiter take.
     require_room(path.stat().st_size * 4, request.memory_limit, path.name)
     if engine := _engine():
@@ -46,22 +46,26 @@ def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
 
 def read_parquet(path: Path, request: Request, stack: ExitStack) -> RawData:
     """One Parquet file as one view."""
+    if _engine() == "pyarrow":
+        import pyarrow.parquet as pq
+
+        size = pq.read_metadata(path)
+        n_bytes = size.num_rows * size.num_columns * 8
+        require_room(n_bytes, request.memory_limit, path.name)
+    return _split(_columns(read_parquet_table(path)), path, request, named=True)
+
+
+def read_parquet_table(path: Path) -> Any:
+    """A Parquet file as a table of narwhals."""
+    import narwhals as nw
+
     engine = _engine()
     if engine is None:
         raise DependencyError(
             f"{path.name} is a Parquet file, which needs pyarrow, polars or pandas. "
             "Install one of them: pip install pyarrow."
         )
-    if engine == "pyarrow":
-        import pyarrow.parquet as pq
-
-        size = pq.read_metadata(path)
-        n_bytes = size.num_rows * size.num_columns * 8
-        require_room(n_bytes, request.memory_limit, path.name)
-    import narwhals as nw
-
-    table = nw.read_parquet(str(path), backend=engine).to_native()
-    return _split(_columns(table), path, request, named=True)
+    return nw.read_parquet(str(path), backend=engine)
 
 
 def _columns(table: Any) -> dict[str, NDArray]:
@@ -83,7 +87,7 @@ def import_engine() -> None:
         importlib.import_module(module)
 
 
-def _find_delimiter(path: Path) -> tuple[str, bool]:
+def find_delimiter(path: Path) -> tuple[str, bool]:
     """Delimiter and whether the first line is a header."""
     with path.open("rb") as file:
         line = file.readline(2**20)
@@ -148,7 +152,7 @@ def _split(
     columns: dict[str, NDArray], path: Path, request: Request, *, named: bool
 ) -> RawData:
     """Row names, labels and the matrix of the remaining columns."""
-    row_names = _take_row_names(columns)
+    row_names = take_row_names(columns)
     if path.stem.lower() in LABEL_NAMES and len(columns) == 1:
         alone = _as_labels(*columns.values())
         if not holds_fractions(alone):
@@ -188,7 +192,7 @@ def _as_labels(column: NDArray) -> NDArray:
     return tidy_labels(column if column.dtype.kind in "fiub" else column.astype(str))
 
 
-def _take_row_names(columns: dict[str, NDArray]) -> list[str] | None:
+def take_row_names(columns: dict[str, NDArray]) -> list[str] | None:
     """Remove and return a leading column of names (text, or an unnamed index)."""
     if len(columns) < 2:
         return None
