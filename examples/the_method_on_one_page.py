@@ -16,7 +16,8 @@ from sklearn.preprocessing import normalize
 def scale(X, C):
     """Prepare a view by what it is, seen from shares: no unit of measure matters."""
     sums, mean, sd = X.sum(axis=1), X.mean(axis=0), X.std(axis=0, ddof=1)
-    if X.min() >= 0 and ((X == 0).mean() > 0.5 or sums.std() < 1e-3 * sums.mean()):
+    even = sums.std() < min(1e-3 * sums.mean(), 0.1 * np.linalg.norm(sd))
+    if X.min() >= 0 and ((X == 0).mean() > 0.5 or even):
         return normalize(np.sqrt(X))  # counts and histograms: by angle
     R = np.corrcoef(X[:, sd > 0], rowvar=False)
     square = (np.sum(R**2) - len(R)) / (len(R) * (len(R) - 1)) - 1 / len(X)
@@ -96,5 +97,4 @@ if __name__ == "__main__":
     from manyview import datasets, metrics
 
     data = datasets.load_digits_views()
-    labels, _ = s2mvtc([data.view(name).astype(float) for name in data.names], 10)
-    print(metrics.clustering_scores(data.labels, labels))
+    print(metrics.clustering_scores(data.labels, s2mvtc(data.arrays, 10)[0]))

@@ -328,7 +328,7 @@ def test_state_is_put_read_taken_and_dropped(opened, views):
     rows = np.array([899, 0, 450, 3])
     block, own = engine.take(rows), engine.caller_rows(rows)
     second = views[engine.view_order[1]][own]
-    np.testing.assert_array_equal(block.views[1], second.astype(np.float32))
+    np.testing.assert_array_equal(block.views[1], second)
     np.testing.assert_array_equal(engine.engine_rows(own), rows)
 
 

@@ -100,9 +100,26 @@ def test_sparse_moments_equal_dense_ones():
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e30, 1 / 3])
-def test_rounding_of_a_constant_column_is_no_spread(value):
-    found = moments_of(np.full((101, 1), value), 10)
-    assert found.std[0] == 0.0 and found.inverse_std[0] == 0.0
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_of_a_constant_column_is_no_spread(value, dtype):
+    x = np.full((10_001, 2), value, dtype=dtype)
+    x[::2, 1] = np.nextafter(x[::2, 1], dtype(2 * value))
+    found = moments_of(x, 1000, dtype=dtype)
+    assert not found.std.any() and not found.inverse_std.any()
+
+
+# Seconds since 1970, a minute apart: float32 has one number for all of them.
+@pytest.mark.parametrize("kind", [np.float64, np.int64, np.uint32])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_times_keep_their_digits_through_centring(kind, dtype):
+    times = (1_700_000_000 + 60 * (np.arange(90) % 2)).astype(kind)[:, None]
+    found = moments_of(times, 20, dtype=dtype)
+    np.testing.assert_allclose(found.std, times.std(ddof=1), rtol=1e-9)
+    block = Views([times]).block(slice(0, 90), dtype)
+    prepared = apply_scaling(block.views[0], make_scaling(found, "standard"))
+    assert prepared.dtype == dtype
+    np.testing.assert_allclose(np.abs(prepared), 1.0, atol=0.01)
+    assert suggest(found, block.views[0], 2) == "standard"
 
 
 def test_inverse_of_zero_is_zero():

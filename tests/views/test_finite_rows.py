@@ -6,7 +6,45 @@ import scipy.sparse as sp
 
 from manyview import Views
 from manyview.errors import InputError
-from manyview.views.finite_rows import finite_parts
+from manyview.views.finite_rows import finite_parts, floating
+
+WIDE = [np.float64, np.int32, np.uint32, np.int64, np.uint64, np.longdouble, ">f8"]
+NARROW = [np.float16, np.float32, np.int8, np.uint16, bool, ">f4"]
+
+
+def block_rows(x, dtype):
+    (rows,), _ = finite_parts([x], ["text"], 0, None, dtype)
+    return rows
+
+
+@pytest.mark.parametrize("asked", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [*WIDE, *NARROW])
+def test_a_block_holds_every_digit(kind, asked):
+    x = np.array([[1, 0], [0, 1]]).astype(kind)
+    found = block_rows(x, asked)
+    assert found.dtype == (np.float64 if kind in WIDE else np.float32)
+    assert found.dtype == floating(x, asked)
+    np.testing.assert_array_equal(found, x)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int16"])
+def test_tensors_follow_the_same_rule(kind):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    x = np.array([[1, 0], [0, 1]]).astype(kind)
+    found = block_rows(torch.as_tensor(x), np.float32)
+    assert found.numpy().dtype == block_rows(x, np.float32).dtype
+    np.testing.assert_array_equal(found.numpy(), x)
+
+
+def test_whole_numbers_beyond_float32_stay_apart():
+    x = np.array([[2**24], [2**24 + 1]])
+    assert len(np.unique(block_rows(x, np.float32))) == 2
+
+
+@pytest.mark.parametrize("asked", [np.float32, np.float64])
+def test_sparse_rows_have_the_type_asked_for(asked):
+    found = block_rows(sp.csr_array(np.eye(3, dtype=np.int64)), asked)
+    assert found.dtype == asked
 
 
 def with_value(value, row=None, column=slice(None)):

@@ -44,7 +44,8 @@ def to_host(array: Array) -> np.ndarray[Any, Any]:
 
 
 def like(array: Array, model: Array) -> Array:
-    """`array` in the namespace and on the device of `model`, its own dtype kept."""
+    """`array` in the namespace and on the device of `model`; its dtype is kept, but
+    that float64 is float32 where there is none."""
     if is_torch_array(model):
         import torch
 
@@ -52,6 +53,8 @@ def like(array: Array, model: Array) -> Array:
             return array.to(model.device)
         # torch warns of, and could write into, a read-only array: copy that one.
         host = np.require(array, requirements=("C", "W"))
+        if host.dtype == np.float64 and not has_float64(model):
+            host = host.astype(np.float32)
         return torch.as_tensor(host, device=model.device)
     if is_numpy_array(model) or sp.issparse(model):
         return to_host(array)

@@ -102,7 +102,7 @@ class ConcatKMeans(MultiViewClusterer):
         drawn = draw(engine, size, child_seed(rng), moments)
         saved.check_data(drawn, engine)
         scalings = tuple(
-            Scaling("standard", shift=m.mean, scale=m.inverse_std)
+            Scaling("standard", shift=m.mean, scale=m.inverse_std, dtype=m.dtype)
             for m in drawn.moments
         )
         engine.run(side_by_side_step, scalings, title="Standardising")

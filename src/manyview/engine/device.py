@@ -35,6 +35,7 @@ from manyview.engine.uploads import (
 )
 from manyview.errors import DependencyError, DeviceError, InputError, install_command
 from manyview.running import progress
+from manyview.views.finite_rows import floating
 from manyview.views.views import Block, Views
 
 # Rows per block: a GPU is busy from a few thousand on, and a million already fill it;
@@ -240,8 +241,9 @@ class DeviceEngine:
 
     def _fits(self) -> bool:
         free = self._free()
-        need = sum(self.views.n_features) * self.dtype.itemsize * len(self.views)
-        return free is None or need <= sizes.resident_share * free
+        arrays = self.views.arrays
+        row = sum(a.shape[1] * floating(a, self.dtype).itemsize for a in arrays)
+        return free is None or row * len(self.views) <= sizes.resident_share * free
 
     def run(
         self, step: Step, shared: Any = None, *, title: str, views: bool = True

@@ -37,7 +37,7 @@ RECORDS = {
         "predicting.Passes", "dtype view_order spectrum start rounds centres"
     ),
     "scaling": _record(
-        "stages.scaling.Scaling", "kind root shift scale unit", missing="gaps"
+        "stages.scaling.Scaling", "kind root shift scale unit dtype", missing="gaps"
     ),
     "kernel": _record("stages.anchors.Kernel", "name anchors width"),
     "features": _record(

@@ -124,9 +124,9 @@ def _given_anchors(
             f"The given anchors have {widths} features per view, the data {known}. "
             "Give one anchor array per view, in the order of the views."
         )
-    ordered = [given[v] for v in view_order]
-    rows = [g.block(slice(0, len(g)), np.float64).views[0] for g in ordered]
-    return tuple(map(dense, map(apply_scaling, rows, scalings)))
+    rows = [given[v].block(slice(None), np.float64).views[0] for v in view_order]
+    exact = [scaling._replace(dtype="float64") for scaling in scalings]
+    return tuple(map(dense, map(apply_scaling, rows, exact)))
 
 
 def anchors_of_views(

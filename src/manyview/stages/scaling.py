@@ -6,6 +6,7 @@ nothing.
 """
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,13 +34,19 @@ SCALINGS = ("auto", "standard", "global", "cosine", "unit", "root", None)
 
 # More than half of the entries: zeros are then the rule.
 MOSTLY = 0.5
-# Sums of histogram rows differ by little more than rounding.
+# Sums of histogram rows differ by little more than rounding, and by far less than the
+# features do: sums of features of a large mean (years, times) differ as much as they.
 EVEN = 1e-3
+EVEN_SPREAD = 0.1
 # Root mean square correlation; chosen on the tuning half (DESIGN.md): tells principal
 # components (Cifar-10-deep) from other features (CCV).
 UNCORRELATED = 0.1
 # Squared deviations that are less of the squares have lost their digits to the mean.
 LEAST_SPREAD = 1e-4
+# A spread that is less of the mean is the rounding of a constant: a unit in the last
+# place of float32 (and of squares in float64), a few dozen of float64.
+ROUNDING = 1e-7
+FINE_ROUNDING = 1e-14
 # Rows and features that tell the kind of a view: bound the products of the rule.
 RULE_ROWS = 2000
 RULE_FEATURES = 600
@@ -51,12 +58,16 @@ FAR = 2.0**40
 
 
 class Moments(NamedTuple):
-    """Column moments of one view over the rows that have it."""
+    """Column moments of one view over the rows that have it.
+
+    `dtype` is what the rows are to be prepared in.
+    """
 
     n_rows: float
     mean: Matrix
     std: Matrix
     sparse: bool
+    dtype: str
 
     @property
     def inverse_std(self) -> Array:
@@ -67,7 +78,8 @@ class Moments(NamedTuple):
 class Scaling(NamedTuple):
     """x ↦ (√x − shift) · scale, then to unit length; each part if asked for.
 
-    With `gaps` rows of zeros count as rows that lack the view.
+    With `gaps` rows of zeros count as rows that lack the view. The result has the
+    `dtype`, or that of the rows.
     """
 
     kind: str
@@ -76,6 +88,7 @@ class Scaling(NamedTuple):
     scale: Matrix | None = None
     unit: bool = False
     gaps: bool = False
+    dtype: str | None = None
 
 
 def inverse(values: Array) -> Array:
@@ -93,15 +106,18 @@ class Tally(NamedTuple):
     mean: Matrix
     squares: Matrix
     sparse: bool
+    rounding: float
 
 
 def measure(engine: Engine) -> tuple[Moments, ...]:
     """Column moments of every view, in one pass."""
     _, notes = engine.run(survey_step, title="Surveying the views")
     with np.errstate(over="ignore", invalid="ignore"):  # refused below
-        found = [_moments(parts) for parts in zip(*notes, strict=True)]
+        found = [
+            _moments(parts, engine.dtype.name) for parts in zip(*notes, strict=True)
+        ]
     pairs = zip(found, engine.view_order, strict=True)
-    return tuple(_with_room(m, engine.dtype.name, number) for m, number in pairs)
+    return tuple(_with_room(m, number) for m, number in pairs)
 
 
 @touches()
@@ -119,19 +135,22 @@ def _survey(block: Block, v: int) -> Tally:
         mean = np.asarray(exact.sum(axis=0)).ravel() / max(count, 1.0)
         squares = np.asarray(exact.multiply(exact).sum(axis=0)).ravel()
         squares = np.maximum(squares - count * mean**2, 0.0)
-        return Tally(count, mean, squares, True)
+        return Tally(count, mean, squares, True, ROUNDING)
+    rounding = FINE_ROUNDING if x.dtype == namespace(x).float64 else ROUNDING
     mean = sum_in_float64(x, axis=0) / max(count, 1.0)
     quick = _quick_squares(x, mean, count)
     if quick is not None:
-        return Tally(count, to_host(mean), quick, False)
+        return Tally(count, to_host(mean), quick, False, rounding)
     # In float64: rounding about the block's own mean would hang on its rows.
     away = in_float64(x, copy=True)
     away -= mean
     if count < len(block):
         away = away * like(there[:, None], away)
+    xp = namespace(away)
+    off = xp.sum(away, axis=0) / max(count, 1.0)  # what rounding did to the mean
     away *= away
-    squares = to_host(namespace(away).sum(away, axis=0))
-    return Tally(count, to_host(mean), squares, False)
+    squares = xp.sum(away, axis=0) - count * off**2
+    return Tally(count, to_host(mean + off), to_host(squares), False, rounding)
 
 
 def _quick_squares(x: Array, mean: Array, count: float) -> Matrix | None:
@@ -150,7 +169,7 @@ def _quick_squares(x: Array, mean: Array, count: float) -> Matrix | None:
     return to_host(squares)
 
 
-def _moments(parts: tuple[Tally, ...]) -> Moments:
+def _moments(parts: tuple[Tally, ...], dtype: str) -> Moments:
     """Blocks merged by the pairwise update of means and squared deviations."""
     count, mean, squares = parts[0].n_rows, parts[0].mean, parts[0].squares
     for part in parts[1:]:
@@ -159,28 +178,27 @@ def _moments(parts: tuple[Tally, ...]) -> Moments:
         squares = squares + part.squares + gap**2 * (count * part.n_rows / both)
         mean = mean + gap * (part.n_rows / both)
         count += part.n_rows
-    std = np.sqrt(squares / max(count - 1.0, 1.0))
-    # Rounding of a constant column must not pass for spread.
-    std = np.where(std > 1e-7 * np.abs(mean), std, 0.0)
-    return Moments(count, mean, std, parts[0].sparse)
+    std = np.sqrt(np.maximum(squares, 0.0) / max(count - 1.0, 1.0))
+    std = np.where(std > parts[0].rounding * np.abs(mean), std, 0.0)
+    return Moments(count, mean, std, parts[0].sparse, dtype)
 
 
-def _with_room(moments: Moments, dtype: str, number: int) -> Moments:
-    """The moments, if the type of the blocks has room for the view's values.
+def _with_room(moments: Moments, number: int) -> Moments:
+    """The moments, if the type computed in has room for the view's values.
 
     A column whose spread is far too small for it counts as constant.
     """
-    room = ROOM[dtype]
+    room = ROOM[moments.dtype]
     size = float(np.max([np.abs(moments.mean), moments.std]))
     kept = np.where(moments.std > 1.0 / room, moments.std, 0.0)
     if size <= room and (kept.any() or not moments.std.any()):
         return moments._replace(std=kept)
     seen = f"of about {size:.0e}" if np.isfinite(size) else "beyond 1e150"
-    wider = ", or give it in float64" if dtype == "float32" else ""
+    wider = ", or give it in float64" if moments.dtype == "float32" else ""
     raise InputError(
         f"View number {number} (the first is 0) holds values {seen}, which leave "
-        f"{dtype} no room to compute with. Multiply the view by a constant that brings "
-        f"them near 1{wider}."
+        f"{moments.dtype} no room to compute with. Multiply the view by a constant "
+        f"that brings them near 1{wider}."
     )
 
 
@@ -194,19 +212,21 @@ def make_scaling(moments: Moments, kind: str | None) -> Scaling:
     which no distance sees, and brings views that are far too large or too small to
     square near 1.
     """
+    plain = Scaling(kind or "none", dtype=moments.dtype)
     if kind in ("unit", "root"):
-        return Scaling(kind, root=kind == "root", unit=True)
-    mean = None if moments.sparse else moments.mean
+        return plain._replace(root=kind == "root", unit=True)
+    if not moments.sparse:
+        plain = plain._replace(shift=moments.mean)
     if kind == "standard":
-        return Scaling(kind, shift=mean, scale=moments.inverse_std)
+        return plain._replace(scale=moments.inverse_std)
     if kind in ("global", "cosine"):
         size = np.sqrt(np.mean(moments.std**2))
         scale = np.full(moments.std.size, inverse(size))
-        return Scaling(kind, shift=mean, scale=scale, unit=kind == "cosine")
-    middle = 0.0 if mean is not None else moments.mean
+        return plain._replace(scale=scale, unit=kind == "cosine")
+    middle = 0.0 if not moments.sparse else moments.mean
     factor = near_one(float(np.sqrt(np.mean(moments.std**2 + middle**2))))
     sized = None if factor == 1.0 else np.full(moments.std.size, factor)
-    return Scaling("none", shift=mean, scale=sized)
+    return plain._replace(scale=sized)
 
 
 def near_one(size: float) -> float:
@@ -228,8 +248,9 @@ def suggest(moments: Moments, rows: Array, n_clusters: int) -> str:
     small directions are mostly noise and must not be blown up: they are left
     small and rows compared by angle. The rest is standardised.
     """
-    if not _some_negative(rows) and (_zero_share(rows) > MOSTLY or _even_rows(rows)):
-        return "root"
+    if not _some_negative(rows):
+        if _zero_share(rows) > MOSTLY or _even_rows(rows, moments):
+            return "root"
     if moments.sparse:
         return "unit"
     if moments.mean.size > n_clusters and correlation_level(rows) < UNCORRELATED:
@@ -247,10 +268,11 @@ def _zero_share(rows: Array) -> float:
     return 1.0 - float(full) / max(n_entries, 1)
 
 
-def _even_rows(rows: Array) -> bool:
-    """Do all rows sum to nearly the same?"""
+def _even_rows(rows: Array, moments: Moments) -> bool:
+    """Do all rows sum to nearly the same, though their features differ?"""
     sums = to_host(rows.sum(axis=1)).astype(np.float64).ravel()
-    return bool(sums.std() < EVEN * sums.mean())
+    spread = float(np.linalg.norm(moments.std))
+    return bool(sums.std() < min(EVEN * sums.mean(), EVEN_SPREAD * spread))
 
 
 def correlation_level(rows: Array) -> float:
@@ -271,7 +293,12 @@ def correlation_level(rows: Array) -> float:
 
 
 def apply_scaling(x: Array, scaling: Scaling) -> Array:
-    """One block of one view, prepared; sparse stays sparse."""
+    """One block of one view, prepared; sparse stays sparse.
+
+    Rounded to the scaling's dtype at the end: a large mean takes no digits.
+    """
+    if scaling.dtype == "float64":
+        x = in_float64(x)
     if scaling.root:
         x = _signed_root(x)
     if scaling.shift is not None:
@@ -283,7 +310,12 @@ def apply_scaling(x: Array, scaling: Scaling) -> Array:
             x = x * cast(scaling.scale, x)
         else:
             x *= cast(scaling.scale, x)
-    return unit_rows(x) if scaling.unit else x
+    x = unit_rows(x) if scaling.unit else x
+    if scaling.dtype == "float32":
+        xp = namespace(x)
+        narrow = x.astype if sp.issparse(x) else partial(xp.astype, x)
+        x = narrow(xp.float32, copy=False)
+    return x
 
 
 def mark_gaps(scaling: Scaling, rows: Array, n_clusters: int) -> Scaling:

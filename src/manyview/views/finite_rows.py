@@ -1,4 +1,5 @@
-"""Rows as floating point: missing ones are blank, what is not finite is refused."""
+"""Rows as floating point that keeps their digits: missing ones are blank, what is not
+finite is refused."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import device, is_torch_array
 
-from manyview.arrays.from_torch import in_one_place
-from manyview.arrays.ops import Array, like, namespace
+from manyview.arrays.from_torch import dtype_of, in_one_place
+from manyview.arrays.ops import Array, has_float64, like, namespace
 from manyview.errors import InputError
 
 
@@ -23,8 +24,9 @@ def finite_parts(
     parts = in_one_place([_as_float(a, dtype) for a in raw])
     if given is not None:  # whatever a missing row holds, nobody looks at it
         parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
-    finite = [_find_rows(a, n, start) for a, n in zip(parts, names, strict=True)]
-    finite, xp = in_one_place(finite), namespace(*parts)
+    pairs = zip(parts, names, strict=True)
+    finite = in_one_place([_find_rows(a, n, start, dtype) for a, n in pairs])
+    xp = namespace(*parts)
     present = xp.stack(finite, axis=1)
     for v, rows in enumerate(finite):
         if not bool(xp.all(rows)):
@@ -34,22 +36,35 @@ def finite_parts(
     return parts, present
 
 
+def floating(array: Any, dtype: Any) -> np.dtype[Any]:
+    """The type of an array's rows in a block: one that keeps their digits.
+
+    Sparse rows, which are never centred, lose none to a large mean: they have `dtype`.
+    """
+    asked: np.dtype[Any] = np.dtype(dtype)
+    if sp.issparse(array):
+        return asked
+    kind = dtype_of(array)
+    wide = kind.itemsize > (4 if kind.kind == "f" else 2) and has_float64(array)
+    return np.dtype(np.float64 if wide else np.float32)
+
+
 def _as_float(array: Array, dtype: Any) -> Array:
-    """Array or CSR matrix in the floating dtype, row by row in memory: products
-    round another way where columns lie together."""
+    """Floating-point rows, row by row in memory: products round another way where
+    columns lie together."""
+    kind = floating(array, dtype)
     if is_torch_array(array):
         import torch
 
-        wanted = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
-        return array.to(wanted).contiguous()
+        return array.to(getattr(torch, kind.name)).contiguous()
+    if not sp.issparse(array):
+        return np.asarray(array, dtype=kind, order="C")
     with np.errstate(over="ignore"):  # a value beyond float32 is reported as inf
-        if sp.issparse(array):
-            rows = array.tocsr().astype(dtype, copy=False)
-            if not rows.has_canonical_format:  # or steps would sort the caller's own
-                rows = rows.copy()
-                rows.sum_duplicates()
-            return _narrow(rows)
-        return np.asarray(array, dtype=dtype, order="C")
+        rows = array.tocsr().astype(kind, copy=False)
+    if not rows.has_canonical_format:  # or steps would sort the caller's own
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return _narrow(rows)
 
 
 def _narrow(rows: Any) -> Any:
@@ -60,18 +75,23 @@ def _narrow(rows: Any) -> Any:
     return sp.csr_array(parts, shape=rows.shape)
 
 
-def _find_rows(array: Array, name: str, start: int) -> Array:
-    """Mask of the rows that are not NaN throughout; other NaN or inf is an error."""
+def _find_rows(array: Array, name: str, start: int, dtype: Any) -> Array:
+    """Mask of the rows that are not NaN throughout; other NaN or inf is an error.
+
+    So is a value that the `dtype` does not hold.
+    """
     if sp.issparse(array):
         return _find_stored_rows(array, name, start)
     xp = namespace(array)
     # A finite sum proves a finite row (a product with ones: much the fastest way to
     # sum); only the others are looked at closely.
+    narrow = xp.float32 if np.dtype(dtype) == np.float32 else array.dtype
     with np.errstate(over="ignore", invalid="ignore"):
         ones = xp.ones(array.shape[1], dtype=array.dtype, device=device(array))
-        ok = xp.isfinite(array @ ones)
-    if bool(xp.all(ok)):
-        return ok
+        ok = xp.isfinite(xp.astype(array @ ones, narrow))
+        if bool(xp.all(ok)):
+            return ok
+        array = xp.astype(array, narrow)
     missing = xp.all(xp.isnan(array), axis=1)
     bad = ~xp.isfinite(array) & ~missing[:, None]
     if bool(xp.any(bad)):

@@ -41,8 +41,10 @@ Rows = slice | np.ndarray[Any, Any]
 class Block:
     """Some rows of all views from number `start` on; read-only.
 
-    Values (n_rows, n_features_v) are floating point and finite, sparse views CSR;
-    `present` (n_rows, n_views) says which views a row has, the others are zero.
+    Values (n_rows, n_features_v) are finite and in a floating type that keeps their
+    digits: float64 for float64 and for integers of 32 bits and more. Sparse views
+    are CSR; `present` (n_rows, n_views) says which views a row has, the others are
+    zero.
     """
 
     start: int
@@ -267,8 +269,11 @@ class Views:
     def block(
         self, rows: Rows, dtype: Any = None, *, start: int | None = None
     ) -> Block:
-        """The chosen rows as floating-point arrays, checked for NaN and infinity;
-        errors and `Block.start` count rows from `start`."""
+        """The chosen rows as floating-point arrays, checked for NaN and infinity.
+
+        `dtype` is what they will be prepared in: it must hold them, and sparse rows
+        have it already. Errors and `Block.start` count rows from `start`.
+        """
         if start is None:
             start = (rows.start or 0) if isinstance(rows, slice) else 0
         given = None if self.present is None else self.present[rows]

@@ -23,7 +23,8 @@ from manyview.views.views import Views
 def dense_views(views: Views, dtype: Any = None) -> list[FloatArray]:
     """Every view as one dense in-memory array, checked; for in-memory methods.
 
-    Always in C order: sums over a row round differently in other layouts, and a
+    All have the `dtype`, by default one that keeps the digits of each. Always in C
+    order: sums over a row round differently in other layouts, and a
     method whose rounds stop unconverged turns that into other labels.
     """
     block = views.block(slice(0, len(views)), dtype)
@@ -32,8 +33,9 @@ def dense_views(views: Views, dtype: Any = None) -> list[FloatArray]:
             "This method needs every view of every row, but some rows of NaN mark "
             "missing views. Use S2MVTC, or drop the incomplete rows."
         )
+    kind = dtype or np.result_type(views.dtype, *(a.dtype for a in block.views))
     dense = (a.todense() if sp.issparse(a) else a for a in block.views)
-    return [np.ascontiguousarray(a) for a in dense]
+    return [np.ascontiguousarray(a, dtype=kind) for a in dense]
 
 
 def content_ordered(
