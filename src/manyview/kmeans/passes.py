@@ -4,8 +4,8 @@
 content, one of them from Ward's clusters. Starts are rows far from each other,
 picked by greedy k-means++ as a race: row i takes an exponential time divided by its
 squared distance to the rows picked before, so that it wins with a probability
-proportional to that distance, whatever the rounding of sums over other rows. The
-short searches for anchors are here as well.
+proportional to that distance, whatever the rounding of sums over other rows. Here
+are also the short searches for anchors.
 """
 
 import math
@@ -46,6 +46,7 @@ from manyview.engine.contract import (
     touches,
 )
 from manyview.engine.cuda_graphs import recorded
+from manyview.kmeans.distinct_rows import NO_DISTANCE, distinct_rows
 from manyview.kmeans.lloyd import host_lloyd, lloyd
 from manyview.views.views import Block
 
@@ -61,9 +62,7 @@ LEVEL_INERTIA = 1e-5  # inertias closer than this are level: rounding must not c
 MOST_STEPS = 300  # scikit-learn's own bound; searches on a sample end long before
 WARD_ROWS_PER_CLUSTER = 20  # find nearly what the tree of all rows does (DESIGN.md)
 MOST_WARD_ROWS = 4096  # the tree takes their square
-NO_DISTANCE = 1e-12  # a squared distance below this share of the lengths is rounding
-# Starts whose sums of squares differ by less are level.
-LEVEL_SUM = 1e-5
+LEVEL_SUM = 1e-5  # starts whose sums of squares differ by less are level
 DRAWN_AT_ONCE = 2**22  # random numbers: 16 MB of float32
 # Searches up to this many entries run on one thread: to wake others takes longer.
 FEW_ENTRIES = 10**6
@@ -379,10 +378,11 @@ def anchor_search(rows: Array, n_anchors: int) -> AnchorSearch:
 
 
 def first_anchors(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:
-    """Numbers (s, n_anchors) of the first centres; s is 1 if all views share them."""
+    """Numbers (s, n_anchors) of the first centres of every search."""
     rng = np.random.default_rng(seed)
     if search.large or n_anchors > MOST_SPREAD:
-        return rng.permutation(search.rows.shape[-2])[None, :n_anchors]
+        n_rows = search.rows.shape[-2]
+        return distinct_rows(search.rows, rng.permutation(n_rows), n_anchors)
     return spread_rows(search.rows, n_anchors, rng)
 
 

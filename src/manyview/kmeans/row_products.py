@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import in_float64
+from manyview.kmeans.distinct_rows import distinct_rows
 from manyview.kmeans.passes import (
     KMEANS_STEPS,
     MOST_SPREAD,
@@ -39,7 +40,7 @@ def _means(rows: Any, products: Matrix, n_anchors: int, seed: int) -> Any:
         return some
     rng = np.random.default_rng(seed)
     if n_anchors > MOST_SPREAD:
-        first = rng.permutation(n_rows)[:n_anchors]
+        first = distinct_rows(some, rng.permutation(n_rows), n_anchors)[0]
     else:
         first = spread_rows(some, n_anchors, rng, products=own)[0]
     return lloyd_by_products(own, first, KMEANS_STEPS) @ some
