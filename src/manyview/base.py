@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from manyview.arrays.ops import to_host
 from manyview.datasets.given import views_of
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
+from manyview.engine.dask_workers import worker_count
 from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
 from manyview.errors import (
@@ -41,7 +42,7 @@ from manyview.predicting import Passes, PredictsByReplay
 from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
 from manyview.running.progress import shown
 from manyview.selection import CHOICE, recall_or_choose
-from manyview.stages.costs import Cost, plan_of
+from manyview.stages.costs import Cost, plan_of, shape_of
 from manyview.stages.rounds import History
 from manyview.stages.sampling import (
     INFLUENCE_ROWS,
@@ -281,9 +282,20 @@ class PassClusterer(
     checkpoint: Any = None
     verbose: bool = False
 
-    def plan(self, X: Any) -> Plan:
-        """What a fit would keep, spill and read, how long and how large; print it."""
-        return plan_of(self, views_of(X))
+    def plan(self, X: Any, *, workers: int | None = None) -> Plan:
+        """What a fit would keep, spill and read, how long and how large; print it.
+
+        Parameters
+        ----------
+        X : views, as in `fit`, or ``(n_samples, [n_features_v, ...])`` for data to come
+        workers : int, optional
+            Workers of a Dask cluster, of one core each; by default those that `engine`
+            finds.
+        """
+        if workers is not None:
+            check_count(workers, "workers")
+        found = worker_count(self.engine) if workers is None else workers
+        return plan_of(self, shape_of(X) or views_of(X), found)
 
     def _check_counts(self, *names: str) -> None:
         """The parameters that all have are what they may be, and these are counts."""

@@ -176,3 +176,34 @@ def test_limit_changes_nothing_but_where_things_lie(
     np.testing.assert_array_equal(model.labels_, labels)
     np.testing.assert_allclose(model.embedding_, embedding, atol=1e-8)
     model.set_params(memory_limit=None)
+
+
+def test_data_to_come_is_planned_by_its_shape(three_views):
+    model = S2MVTC(4)
+    views = Views.of(three_views[0])
+    there = model.plan(three_views[0])
+    to_come = model.plan((len(views), list(views.n_features)))
+    assert there.passes == to_come.passes and there.places == to_come.places
+    with pytest.raises(InputError, match="number of rows"):
+        model.plan((0, [3]))
+    with pytest.raises(InputError, match="columns"):
+        model.plan((10, [3, -1]))
+
+
+def test_more_workers_take_less_time_and_memory_and_more_traffic():
+    shape = (10**9, [64, 64, 64])
+    few, many = (S2MVTC(20).plan(shape, workers=n) for n in (50, 200))
+    assert many.seconds < few.seconds and many.peak_bytes < few.peak_bytes
+    assert few.traffic_bytes < many.traffic_bytes < 4 * few.traffic_bytes
+    # F, B_bar and the labels of a worker's rows, and what no rows change.
+    rows = 10**9 / 50
+    assert few.peak_bytes == pytest.approx(rows * (2 * 40 * 4 + 8) + 8e8, rel=0.1)
+    assert "50 workers of one core" in str(few) and "a worker" in str(few)
+    assert S2MVTC(20).plan(shape).workers == 0
+
+
+def test_set_up_counts_where_rows_are_few():
+    """Searches, the graph's vectors and the ridge take most of a small fit."""
+    model, columns = S2MVTC(20), [64, 64, 64]
+    small, large = (model.plan((n, columns)).seconds for n in (5_000, 500_000))
+    assert small > large / 40

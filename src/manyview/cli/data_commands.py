@@ -8,6 +8,7 @@ from typer import Argument, Option
 import manyview
 from manyview.cli import options, terminal
 from manyview.cli.read_input import choose_labels, read_views
+from manyview.errors import InputError
 from manyview.present.table import Table
 from manyview.running.progress import shown
 
@@ -93,19 +94,48 @@ def _data_row(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def plan(
-    files: options.Files,
+    files: Annotated[
+        list[str] | None,
+        Argument(metavar="[FILE...]", help="The data; or say --rows and --columns."),
+    ] = None,
     clusters: Annotated[
         int, Option("--clusters", "-k", min=1, help="Number of clusters.")
     ] = 8,
     memory_limit: options.MemoryLimit = None,
     view: options.ViewNames = None,
+    rows: Annotated[
+        int | None, Option(min=1, help="Rows of data that is yet to come.")
+    ] = None,
+    columns: Annotated[
+        str | None, Option(metavar="N,N,...", help="Columns of every view of it.")
+    ] = None,
+    workers: Annotated[
+        int | None, Option(min=1, help="Workers of a Dask cluster, of one core each.")
+    ] = None,
 ) -> None:
     """Say what a fit will keep, spill or make again, its passes, time and memory.
 
     \b
     Example:
       manyview plan data.manyview-data --clusters 20 --memory-limit 2GB
+      manyview plan --rows 1000000000 --columns 64,64,64 --workers 100
     """
-    views = read_views(files, view, "none")
     model = manyview.S2MVTC(clusters, memory_limit=memory_limit)
-    terminal.say(str(model.plan(views)))
+    data = _shape(files, rows, columns) or read_views(files or [], view, "none")
+    terminal.say(str(model.plan(data, workers=workers)))
+
+
+def _shape(
+    files: list[str] | None, rows: int | None, columns: str | None
+) -> tuple[int, list[int]] | None:
+    """Rows and columns that stand for data; None where files are given."""
+    if files and rows is None and columns is None:
+        return None
+    widths = (columns or "").split(",")
+    if files or rows is None or not all(w.strip().isdigit() for w in widths):
+        raise InputError(
+            f"A plan is of files, or of --rows and --columns together; seen: files "
+            f"{files or 'none'}, --rows {rows}, --columns {columns}. For example: "
+            "manyview plan --rows 1000000 --columns 64,32"
+        )
+    return rows, [int(w) for w in widths]

@@ -60,6 +60,14 @@ def find_client(engine: Any) -> Client:
         ) from error
 
 
+def worker_count(engine: Any) -> int:
+    """Cores of the workers that the engine has; 0 for this process."""
+    if isinstance(engine, str) and engine == "local":
+        return 0
+    found = find_client(engine).scheduler_info(n_workers=-1)["workers"]
+    return max(sum(int(w["nthreads"]) for w in found.values()), 1)
+
+
 @contextmanager
 def connect(address: str) -> Iterator[Client]:
     """A client of the scheduler at an address, for the time being."""

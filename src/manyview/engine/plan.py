@@ -1,7 +1,8 @@
 """What a fit keeps, spills or makes again, and what that costs; before it starts.
 
 The engine and the printed plan ask the same `Budget`, so that a plan is what
-happens. Without a limit everything is kept in memory.
+happens. Without a limit everything is kept in memory. On a Dask cluster the rows are
+shared out evenly: every worker works, and holds a limit, as one process would.
 """
 
 import time
@@ -15,6 +16,15 @@ from manyview.engine.contract import CORE_RATE, FEATURE_RATE, worth_keeping
 from manyview.engine.local import MOST_SHARE
 from manyview.engine.resources import n_cores, physical_memory, resident_bytes
 from manyview.engine.scratch import DRIVER, READ_RATE, Budget
+
+# Bytes a second between the workers and the driver: a network of 10 Gbit/s.
+NETWORK_RATE = 1.2e9
+# Seconds that a pass waits for a scheduler, and more for every worker (timed on one
+# machine, `benchmarks/dask_engine.py`).
+PASS_SECONDS = 0.05
+WORKER_SECONDS = 0.002
+# Memory of a worker that has imported what it needs.
+WORKER_BYTES = 3e8
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,11 @@ class Plan:
     block_rows, passes, reads : int
         Rows per block; passes at most; passes that read the views.
     seconds, peak_bytes : float
-        Estimates.
+        Estimates; of the largest worker, where there are workers.
+    workers : int
+        Workers of a Dask cluster, one core each; 0 without one.
+    traffic_bytes : float
+        What travels between the driver and the workers in all.
     """
 
     n_samples: int
@@ -57,6 +71,8 @@ class Plan:
     seconds: float
     peak_bytes: float
     limit: int | None
+    workers: int = 0
+    traffic_bytes: float = 0.0
 
     def __str__(self) -> str:
         words = {
@@ -65,9 +81,10 @@ class Plan:
             "again": "made again in every pass",
         }
         limit = "none" if self.limit is None else f"{self.limit / 1e9:.2f} GB"
+        each = " a worker" if self.workers else ""
         lines = [
             f"{self.n_samples} rows in blocks of {self.block_rows}; "
-            f"memory limit {limit}"
+            f"memory limit {limit}{each if self.limit else ''}"
         ]
         for name, place in self.places.items():
             size = self.sizes[name] / 1e9
@@ -77,8 +94,13 @@ class Plan:
         )
         lines.append(
             f"  about {_duration(self.seconds)}, peak memory about "
-            f"{self.peak_bytes / 1e9:.2f} GB"
+            f"{self.peak_bytes / 1e9:.2f} GB{each}"
         )
+        if self.workers:
+            lines.append(
+                f"  {self.workers} workers of one core; "
+                f"{self.traffic_bytes / 1e9:.2f} GB travel"
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -86,15 +108,20 @@ class Plan:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 @dataclass(frozen=True)
 class Work:
     """What a fit does in all: passes, those that read the views, and their work.
 
-    `flops` is matrix products; `touched` counts bytes of distances and features,
-    whose minima and exponentials cost more than their products on narrow views.
+    `flops` is matrix products over all rows; `touched` counts bytes of distances and
+    features, whose minima and exponentials cost more than their products on narrow
+    views. `setup_flops` and `setup_touched` are the same of what happens once, beside
+    the passes, `setup_seconds` what one thread does there. To every worker go
+    `sent_bytes`, and `gathered_bytes` come together at the driver.
     """
 
     n_samples: int
@@ -105,22 +132,40 @@ class Work:
     block_bytes: int
     flops: float
     touched: float
+    setup_flops: float = 0.0
+    setup_touched: float = 0.0
+    setup_seconds: float = 0.0
+    sent_bytes: float = 0.0
+    gathered_bytes: float = 0.0
 
 
-def make_plan(needs: Sequence[Need], work: Work, limit: int | None) -> Plan:
-    """Place every field in turn, and add up time and memory."""
-    threads = n_cores()
+def make_plan(
+    needs: Sequence[Need], work: Work, limit: int | None, workers: int = 0
+) -> Plan:
+    """Place every field in turn, and add up time and memory.
+
+    With `workers` the fields are those of one worker's rows.
+    """
+    cores, rate = n_cores(), product_rate()
+    threads = workers or cores
+    # Read from as many disks as there are workers.
+    share, at_once = 1.0 / max(workers, 1), 1 if workers else threads
     budget = None if limit is None else Budget(limit, work.block_bytes)
-    held = float(resident_bytes() + DRIVER + work.block_bytes)
+    held = DRIVER + work.block_bytes + (WORKER_BYTES if workers else resident_bytes())
     places, sizes = {}, {}
-    seconds = work.flops / (product_rate() * threads)
-    seconds += work.touched / (FEATURE_RATE * threads)
-    seconds += work.reads * work.data_bytes / READ_RATE
+    seconds = work.flops / (rate * threads) + work.touched / (FEATURE_RATE * threads)
+    seconds += work.setup_flops / (rate * cores) + work.setup_seconds
+    seconds += work.setup_touched / (FEATURE_RATE * cores)
+    seconds += share * work.reads * work.data_bytes / READ_RATE
+    traffic = workers * work.sent_bytes + (work.gathered_bytes if workers else 0.0)
+    if workers:
+        seconds += work.passes * (PASS_SECONDS + WORKER_SECONDS * workers)
+        seconds += traffic / NETWORK_RATE
     for need in needs:
-        n_bytes = need.bytes_per_row * work.n_samples
+        n_bytes = share * need.bytes_per_row * work.n_samples
         remake = None
         if need.remake_flops is not None:
-            remake = need.remake_flops * work.n_samples / (CORE_RATE * threads)
+            remake = need.remake_flops * work.n_samples * share / (CORE_RATE * at_once)
         place = _place(need, n_bytes, remake, budget)
         if place == "memory":
             held += n_bytes
@@ -128,7 +173,7 @@ def make_plan(needs: Sequence[Need], work: Work, limit: int | None) -> Plan:
             seconds += work.reads * n_bytes / READ_RATE
         elif remake is not None:
             # Once is counted already.
-            again = remake + n_bytes / (FEATURE_RATE * threads)
+            again = remake + n_bytes / (FEATURE_RATE * at_once)
             seconds += (need.uses - 1) * again
         places[need.name], sizes[need.name] = place, n_bytes
     return Plan(
@@ -139,8 +184,10 @@ def make_plan(needs: Sequence[Need], work: Work, limit: int | None) -> Plan:
         passes=work.passes,
         reads=work.reads,
         seconds=seconds,
-        peak_bytes=held,
+        peak_bytes=float(held),
         limit=limit,
+        workers=workers,
+        traffic_bytes=traffic,
     )
 
 

@@ -1,7 +1,8 @@
 """What the methods of passes keep per row and how much work they do.
 
 Counts for `plan`: two floating-point operations per multiply-add, as many
-passes of k-means as there may be.
+passes of k-means as there may be. What happens once, beside the passes, counts as
+well: searches for anchors and starts, the graph's vectors, the ridge.
 """
 
 from typing import Any, NamedTuple
@@ -11,43 +12,104 @@ import numpy as np
 from manyview.engine.contract import sizes
 from manyview.engine.plan import Need, Plan, Work, make_plan
 from manyview.engine.scratch import parse_memory, work_bytes
-from manyview.kmeans.passes import MOST_PASSES
-from manyview.stages.anchor_graph import VECTORS
+from manyview.kmeans.passes import (
+    KMEANS_SAMPLE,
+    KMEANS_STEPS,
+    LARGE_ROWS_PER_ANCHOR,
+    LARGE_SEARCH,
+    LARGE_STEPS,
+    MOST_PASSES,
+    ROWS_PER_ANCHOR,
+)
+from manyview.stages.anchor_graph import (
+    MOST_DRAWS,
+    SPARSE_COST,
+    VECTORS,
+    resolutions,
+    sample_size,
+)
 from manyview.stages.anchors import anchor_count, feature_passes
 from manyview.stages.sequence_settings import setting
+from manyview.views.arguments import check_count
 from manyview.views.views import Views
 
 # Clusters to plan for where their number is yet to be found.
 UNKNOWN_CLUSTERS = 8
+# Of one core of common hardware, a second: entries of sparse products, pairs of
+# entries of a sparse Gram, bytes of a matrix that Lanczos steps read.
+SPARSE_RATE = 6e8
+PAIR_RATE = 7e7
+LANCZOS_RATE = 1e10
+# Lanczos steps per vector that they hold (counted on generated data).
+LANCZOS_STEPS = 2
+# Steps of a search for starts, and what its narrow float64 products cost beside wide
+# float32 ones (timed).
+START_STEPS = 20
+NARROW = 10.0
+# A float64 matrix of size m is brought to three diagonals in so many m³ operations
+# of a float32 product (timed).
+RIDGE_WORK = 6.0
+FLOAT64 = 8.0
 
 
 class Cost(NamedTuple):
-    """Fields of the state, passes (and those that read the views), work."""
+    """Fields of the state, passes (and those that read the views), work.
+
+    The work of the passes, that of the set-up, and what travels where there are
+    workers: see `Work`.
+    """
 
     needs: list[Need]
     passes: int
     reads: int
     flops: float
     touched: float
+    setup_flops: float = 0.0
+    setup_touched: float = 0.0
+    setup_seconds: float = 0.0
+    sent_bytes: float = 0.0
+    gathered_bytes: float = 0.0
+
+    def plus(self, other: "Cost") -> "Cost":
+        """Both together."""
+        pairs: Any = zip(self, other, strict=True)
+        return Cost(*(a + b for a, b in pairs))
 
 
-def plan_of(model: Any, views: Views) -> Plan:
+class Shape(NamedTuple):
+    """Data as far as a plan has to know it."""
+
+    n_samples: int
+    n_features: tuple[int, ...]
+    dtype: np.dtype[Any] = np.dtype(np.float32)
+
+
+def shape_of(X: Any) -> Shape | None:
+    """The shape that stands for data, (rows, [columns of every view]), if X is one."""
+    if not (isinstance(X, tuple) and len(X) == 2 and isinstance(X[0], int)):
+        return None
+    check_count(X[0], "the number of rows")
+    for width in X[1]:
+        check_count(width, "the number of columns of a view")
+    return Shape(X[0], tuple(X[1]))
+
+
+def plan_of(model: Any, data: Views | Shape, workers: int = 0) -> Plan:
     """The plan of a fit with the model's parameters."""
-    dtype = np.dtype(model.dtype or views.dtype)
-    rows = min(sizes.block_rows, len(views))
+    n_samples = data.n_samples if isinstance(data, Shape) else len(data)
+    dtype, widths = np.dtype(model.dtype or data.dtype), data.n_features
+    rows = min(sizes.block_rows, n_samples)
     limit = model.memory_limit
-    cost = model._cost(len(views), views.n_features, dtype.itemsize)
+    cost = model._cost(n_samples, widths, dtype.itemsize)
     work = Work(
-        n_samples=len(views),
+        n_samples=n_samples,
         block_rows=rows,
-        passes=cost.passes,
-        reads=cost.reads,
-        data_bytes=float(len(views)) * sum(views.n_features) * dtype.itemsize,
-        block_bytes=work_bytes(rows, views.n_features, dtype),
-        flops=cost.flops,
-        touched=cost.touched,
+        data_bytes=float(n_samples) * sum(widths) * dtype.itemsize,
+        block_bytes=work_bytes(rows, widths, dtype),
+        **{name: value for name, value in cost._asdict().items() if name != "needs"},
     )
-    return make_plan(cost.needs, work, None if limit is None else parse_memory(limit))
+    limit = None if limit is None else parse_memory(limit)
+    return make_plan(cost.needs, work, limit, workers)
 
 
 def _clusters(model: Any) -> int:
@@ -55,16 +117,62 @@ def _clusters(model: Any) -> int:
     return model.n_clusters if known else UNKNOWN_CLUSTERS
 
 
+def search_cost(n: int, n_features: tuple[int, ...], n_anchors: int) -> Cost:
+    """One search for anchors of every view: products, and distances looked at."""
+    rows, steps = min(n, ROWS_PER_ANCHOR * n_anchors), KMEANS_STEPS
+    if n_anchors >= rows:
+        return Cost([], 0, 0, 0.0, 0.0)
+    if rows * n_anchors * max(n_features) > LARGE_SEARCH:
+        rows, steps = min(n, LARGE_ROWS_PER_ANCHOR * n_anchors), LARGE_STEPS
+    entries = float(rows) * n_anchors * steps
+    flops, touched = 2.0 * entries * sum(n_features), 4.0 * entries * len(n_features)
+    return Cost([], 0, 0, 0.0, 0.0, setup_flops=flops, setup_touched=touched)
+
+
+def spectrum_seconds(entries: float, size: int, n_views: int, n_clusters: int) -> float:
+    """The graph's vectors, and those of every view's part alone."""
+    all_steps = LANCZOS_STEPS * 3 * VECTORS * n_clusters
+    own_steps = LANCZOS_STEPS * 3 * n_clusters
+    if SPARSE_COST * entries <= float(size) ** 2:
+        return 2.0 * entries * (all_steps + own_steps) / SPARSE_RATE
+    read = FLOAT64 / 2 * size**2 * (all_steps + own_steps / n_views)
+    return read / LANCZOS_RATE
+
+
 def graph_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -> Cost:
     """The anchor graph, its basis, and k-means on as many columns."""
-    n_clusters = _clusters(model)
+    n_clusters, n_views = _clusters(model), len(n_features)
     width, n_anchors = VECTORS * n_clusters, setting(model, "n_graph_anchors")
-    looked_at = n if n <= sizes.sampled_rows else n + sizes.sampled_rows
-    flops = 2.0 * looked_at * sum(n_features) * n_anchors / len(n_features)
-    flops += 2.0 * n * width * n_clusters * MOST_PASSES
-    needs = [Need("F", width * itemsize), Need("labels", 8.0)]
-    touched = float(looked_at) * n_anchors * itemsize
-    return Cost(needs, 6 + MOST_PASSES, 4, flops, touched)
+    share = max(n_anchors // n_views, 1)
+    levels = resolutions(n, n_clusters, share)
+    n_draws = int(np.clip(share // sum(levels), 1, MOST_DRAWS))
+    size = n_views * n_draws * sum(levels)
+    sampled = min(n, sizes.sampled_rows)
+    looked_at = n if n <= sizes.sampled_rows else n + sampled
+    ties = n_views * n_draws * len(levels) * setting(model, "n_neighbors")
+    seconds = spectrum_seconds(sampled * ties, size, n_views, n_clusters)
+    if SPARSE_COST * sampled * ties > float(size) ** 2:
+        seconds += sampled * float(ties) ** 2 / PAIR_RATE
+    starts = 2.0 * min(n, KMEANS_SAMPLE) * n_clusters * width * START_STEPS
+    columns = sum(n_features)
+    own = Cost(
+        needs=[Need("F", width * itemsize), Need("labels", 8.0)],
+        passes=6 + MOST_PASSES,
+        reads=4,
+        flops=2.0 * looked_at * columns * size / n_views
+        + 2.0 * n * width * n_clusters * MOST_PASSES,
+        touched=float(looked_at) * size * itemsize,
+        setup_flops=NARROW * (model.n_init + 1) * starts,
+        setup_seconds=seconds,
+        sent_bytes=FLOAT64 * size * (columns / n_views + width),
+        gathered_bytes=sampled * ties * (FLOAT64 + 4)
+        + float(min(n, sample_size(n_anchors, n_views))) * columns * itemsize,
+    )
+    for level in levels:
+        search = search_cost(n, n_features, level)
+        for _ in range(n_draws):
+            own = own.plus(search)
+    return own
 
 
 def rounds_cost(
@@ -90,18 +198,22 @@ def rounds_cost(
         Need("features", float(m * n_views * itemsize), once, uses),
         Need("B_bar", float(k * itemsize)),
     ]
-    passes = reads = 5 + n_rounds
-    touched = float(n) * m * n_views * itemsize
-    flops = gram + n * (once + 4.0 * m * k * n_views * (n_rounds + 1))
+    own = Cost(
+        needs=needs,
+        passes=5 + n_rounds,
+        reads=5 + n_rounds,
+        flops=gram + n * (once + 4.0 * m * k * n_views * (n_rounds + 1)),
+        touched=float(n) * m * n_views * itemsize,
+        setup_flops=RIDGE_WORK * float(m) ** 3 * n_views,
+        # Anchors go out; Grams come back, then PhiᵀB, and fits go out in every round.
+        sent_bytes=FLOAT64
+        * m
+        * (sum(n_features) + n_views * (m + 2.0 * k * (n_rounds + 1))),
+    ).plus(search_cost(n, n_features, m))
     if not graph:
         n_low = setting(model, "n_low")
-        needs += [Need("F", (2.0 * n_low - 1) * itemsize), Need("labels", 8.0)]
-        return Cost(needs, passes + 1 + MOST_PASSES, reads, flops, touched)
+        kept = [Need("F", (2.0 * n_low - 1) * itemsize), Need("labels", 8.0)]
+        return own.plus(Cost(kept, 1 + MOST_PASSES, 0, 0.0, 0.0))
+    # Two passes are the same for both.
     more = graph_cost(n, n_features, itemsize, model)
-    return Cost(
-        needs + more.needs,
-        passes + more.passes - 2,
-        reads + 2,
-        flops + more.flops,
-        touched + more.touched,
-    )
+    return own.plus(more._replace(passes=more.passes - 2, reads=2))
