@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
 from manyview.datasets import load, make_views
-from manyview.errors import InputError, OrderWarning
+from manyview.errors import InputError, NotFittedError, OrderWarning
 from manyview.methods import all_methods
 from manyview.metrics import clustering_scores
 from manyview.selection import neighbour_score
@@ -122,6 +122,17 @@ def test_pipeline_and_grid_search(data):
     search = GridSearchCV(steps, grid, scoring=neighbour_score, cv=3).fit(data)
     assert search.best_score_ > 0.5
     assert search.predict(data[:5]).shape == (5,)
+
+
+def test_score_needs_no_labels_and_no_scorer(data):
+    model = AnchorSpectral(3, random_state=0).fit(data)
+    found = model.score(data)
+    assert found == neighbour_score(model, data) > 0.5
+    assert model.score(data, np.arange(len(data))) == found  # classes are not looked at
+    search = GridSearchCV(AnchorSpectral(3, random_state=0), {"n_neighbors": [3]}, cv=2)
+    assert search.fit(data).best_score_ > 0.5
+    with pytest.raises(NotFittedError):
+        AnchorSpectral(3).score(data)
 
 
 WRAP = r"takes the views of a plain list for rows: wrap them in manyview\.Views"

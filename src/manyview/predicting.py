@@ -20,6 +20,7 @@ from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
 from manyview.kmeans.certainty import certainty
 from manyview.kmeans.passes import FIELD, LABELS, Centres, assign_step
+from manyview.selection import neighbour_score
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
 from manyview.views.views import Views
 
@@ -90,6 +91,17 @@ class PredictsByReplay(
         found = certainty(to_host(self.embedding_), self._passes.centres)
         beside: FloatArray = in_one_place([found, self.embedding_])[0]
         return beside
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How far neighbours share their clusters: 1 always, 0 as often as by chance.
+
+        The share of a row's ten nearest rows, in each view, that `predict` puts into
+        the row's own cluster, beyond chance; the mean over views and at most 1,000
+        rows. No label enters, and `y` is ignored. It compares settings at one number
+        of clusters: fewer are easier to agree on.
+        """
+        here = not lies_elsewhere(X)
+        return neighbour_score(self, self._views_to_predict(X) if here else X)
 
     def report(
         self, path: str | os.PathLike[str], views: Any, labels: Any = None, **more: Any

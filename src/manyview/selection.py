@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
+from manyview.arrays.ops import to_host
+from manyview.datasets.given import views_of
 from manyview.engine.contract import Engine, NoCheckpoint
 from manyview.engine.local import open_engine
 from manyview.errors import DegenerateWarning, InputError
@@ -42,6 +44,7 @@ from manyview.stages.sampling import (
     neighbours,
 )
 from manyview.views.arguments import check_count, child_seed, generator
+from manyview.views.parsing import is_dask
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -336,23 +339,27 @@ def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
 
     The share of a row's ten nearest rows, in each view, that `predict` puts into
     the row's own cluster, beyond chance; the mean over rows and views. It compares
-    settings at one number of clusters: fewer clusters are easier to agree on.
+    settings at one number of clusters: fewer clusters are easier to agree on. It is
+    what ``score`` gives, for estimators that have none.
 
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from manyview import AnchorSpectral
+    >>> from manyview.baselines import ConcatKMeans
     >>> from manyview.datasets import make_views
     >>> from manyview.selection import neighbour_score
     >>> views = make_views(120, (5, 4), 3, random_state=0)
-    >>> grid = {"n_neighbors": [3, 5]}
-    >>> search = GridSearchCV(AnchorSpectral(3), grid, scoring=neighbour_score, cv=2)
+    >>> grid = {"n_init": [1, 5]}
+    >>> search = GridSearchCV(ConcatKMeans(3), grid, scoring=neighbour_score, cv=2)
     >>> bool(0 < search.fit(views).best_score_ <= 1)
     True
     """
-    views = Views.of(X)
-    drawn = draw(open_engine(views, views.dtype), min(len(views), SCORED_ROWS), 0)
-    labels = np.asarray(estimator.predict(X))
+    views = views_of(X)
+    engine = getattr(estimator, "engine", "local")
+    place = open_engine(views, views.dtype, engine=engine)
+    drawn = draw(place, min(len(views), SCORED_ROWS), 0)
+    found = estimator.predict(X)
+    labels = np.asarray(found) if is_dask(found) else to_host(found)
     n_clusters = int(labels.max()) + 1
     scalings = choose_scalings(drawn, "auto", n_clusters)
     some = first_rows(drawn.block)
