@@ -347,11 +347,4 @@ class SequenceS2MVTC(PassClusterer):
             own.skipped_checks["check_predict"] = (
                 "new rows have no place in the order: it is left out for them"
             )
-        if not self.graph:
-            own.skipped_checks["check_sparse_agrees"] = (
-                "sparse views are not centred, so other directions lead the start"
-            )
-            rounding = "the side of a row on a direction may be rounding: a few turn"
-            for name in ("check_memory_layouts_agree", "check_dtypes_agree"):
-                own.skipped_checks[name] = rounding
         return tags

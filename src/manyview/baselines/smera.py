@@ -115,10 +115,6 @@ class SMERAMVC(MultiViewClusterer):
         "clustering. TMM 2023 (reconstruction; the tensor step is ours)."
     )
     order_dependent: ClassVar[bool] = True
-    skipped_checks: ClassVar[dict[str, str]] = {
-        "check_dtypes_agree": "the rounds stop unconverged, and float32 and float64 "
-        "part ways before that"
-    }
 
     n_clusters: int = 8
     _: KW_ONLY
