@@ -78,7 +78,7 @@ def graph(Xs, C, share, seed):
 def s2mvtc(views, C, anchors=None, beta=0.1, a=0.1, n_graph_anchors=4096, seed=0):
     """Labels of the rows, and their consensus embedding B_bar."""
     Xs = [scale(X, C) for X in views]
-    As = anchors or [find_anchors(X, min(1000, len(X) // 2), seed) for X in Xs]
+    As = anchors or [find_anchors(X, min(500, len(X) // 8), seed) for X in Xs]
     F, rough, w = graph(Xs, C, n_graph_anchors // len(Xs), seed)
     B_bar = normalize(F * np.exp(-rough / max(rough[C], 1e-3)))  # every B starts here
     means, some = NearestCentroid(), B_bar[:: max(len(B_bar) // (20 * C), 1)]

@@ -92,7 +92,7 @@ class S2MVTC(PassClusterer):
     n_clusters : int or "auto"
         How many clusters to find; "auto" asks `choose_n_clusters`.
     n_anchors : int, optional
-        Anchors per view of the features Phi, at most; default 1000, fewer on small
+        Anchors per view of the features Phi, at most; default 500, fewer on small
         data.
     anchors : {"kmeans", "random"} or list of arrays (m, n_features_v)
         How anchors are found, or the anchors themselves in input units, in the

@@ -64,7 +64,9 @@ class SequenceS2MVTC(PassClusterer):
         timedelta.
     periodic : bool
         Is the last row of a sequence next to the first, as in the paper's DFT?
-    n_anchors, anchors, scaling : as in `S2MVTC`
+    n_anchors : int, optional
+        As in `S2MVTC`; default 1000, the paper's number.
+    anchors, scaling : as in `S2MVTC`
     kernel : {"rbf", "linear"}
         Features of rows against anchors.
     n_components : int, optional
@@ -129,7 +131,7 @@ class SequenceS2MVTC(PassClusterer):
     n_low: int | None = None
     min_duration: Any = None
     periodic: bool = False
-    n_anchors: int | None = None
+    n_anchors: int | None = 1000
     anchors: Any = "kmeans"
     kernel: str = "rbf"
     n_components: int | None = None

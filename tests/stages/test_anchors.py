@@ -62,7 +62,9 @@ def test_rows_that_are_anchors_have_features_of_one_to_rounding():
     ("n_anchors", "n_samples", "n_clusters", "expected"),
     [
         (1000, 10_000, 8, 1000),
-        (1000, 100, 8, 25),
+        (None, 10_000, 8, 500),
+        (None, 800, 8, 100),
+        (1000, 100, 8, 50),
         (1000, 20, 8, 20),
         (1000, 30, 8, 24),
         (5, 100, 8, 5),

@@ -54,24 +54,19 @@ Matrix = np.ndarray[Any, Any]
 FIELD = "B_bar"
 LABELS = "labels"
 Found = tuple[Matrix, Matrix]  # centres and labels of a search
-# Rows of the search for starts: bounds its time where rows are many.
-KMEANS_SAMPLE = 8192
-# The sample has settled the starts; full passes only polish them.
-MOST_PASSES = 20
+KMEANS_SAMPLE = 8192  # rows of the search for starts: bounds its time
+MOST_PASSES = 20  # the sample has settled the starts; full passes only polish them
 LEVEL_INERTIA = 1e-5  # inertias closer than this are level: rounding must not choose
 MOST_STEPS = 300  # scikit-learn's own bound; searches on a sample end long before
 WARD_ROWS_PER_CLUSTER = 20  # find nearly what the tree of all rows does (DESIGN.md)
 MOST_WARD_ROWS = 4096  # the tree takes their square
 LEVEL_SUM = 1e-5  # starts whose sums of squares differ by less are level
 DRAWN_AT_ONCE = 2**22  # random numbers: 16 MB of float32
-# Searches up to this many entries run on one thread: to wake others takes longer.
-FEW_ENTRIES = 10**6
-# Anchors need to cover the data, not to converge: so many rows each and steps.
-ROWS_PER_ANCHOR = 20
+FEW_ENTRIES = 10**6  # up to so many on one thread: to wake others takes longer
+ROWS_PER_ANCHOR = 20  # anchors need to cover the data, not to converge
 KMEANS_STEPS = 10
 LARGE_SEARCH = 5e8  # beyond so many products a step, fewer rows and steps
-LARGE_ROWS_PER_ANCHOR = 10
-LARGE_STEPS = 4
+LARGE_ROWS_PER_ANCHOR, LARGE_STEPS = 10, 4
 MOST_SPREAD = 200  # for more centres random rows are as good, and far cheaper
 
 
@@ -366,6 +361,11 @@ class AnchorSearch(NamedTuple):
     large: bool = False
 
 
+def search_steps(n_anchors: int) -> int:
+    """Lloyd steps: many anchors need fewer, as each has few rows to move to."""
+    return KMEANS_STEPS if n_anchors <= MOST_SPREAD else LARGE_STEPS
+
+
 def anchor_search(rows: Array, n_anchors: int) -> AnchorSearch:
     """How hard to search for this many anchors."""
     rows = rows[: ROWS_PER_ANCHOR * n_anchors]
@@ -374,7 +374,7 @@ def anchor_search(rows: Array, n_anchors: int) -> AnchorSearch:
     if rows.shape[0] * n_anchors * rows.shape[1] > LARGE_SEARCH:
         some = rows[: LARGE_ROWS_PER_ANCHOR * n_anchors]
         return AnchorSearch(some, LARGE_STEPS, large=True)
-    return AnchorSearch(rows, KMEANS_STEPS)
+    return AnchorSearch(rows, search_steps(n_anchors))
 
 
 def first_anchors(search: AnchorSearch, n_anchors: int, seed: int) -> Matrix:

@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from manyview.arrays.ops import in_float64
 from manyview.kmeans.distinct_rows import distinct_rows
 from manyview.kmeans.passes import (
-    KMEANS_STEPS,
     MOST_SPREAD,
     ROWS_PER_ANCHOR,
+    search_steps,
     spread_rows,
 )
 
@@ -43,7 +43,7 @@ def _means(rows: Any, products: Matrix, n_anchors: int, seed: int) -> Any:
         first = distinct_rows(some, rng.permutation(n_rows), n_anchors)[0]
     else:
         first = spread_rows(some, n_anchors, rng, products=own)[0]
-    return lloyd_by_products(own, first, KMEANS_STEPS) @ some
+    return lloyd_by_products(own, first, search_steps(n_anchors)) @ some
 
 
 def _dense(rows: Any) -> Matrix:

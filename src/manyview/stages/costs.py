@@ -14,12 +14,12 @@ from manyview.engine.plan import Need, Plan, Work, make_plan
 from manyview.engine.scratch import parse_memory, work_bytes
 from manyview.kmeans.passes import (
     KMEANS_SAMPLE,
-    KMEANS_STEPS,
     LARGE_ROWS_PER_ANCHOR,
     LARGE_SEARCH,
     LARGE_STEPS,
     MOST_PASSES,
     ROWS_PER_ANCHOR,
+    search_steps,
 )
 from manyview.stages.anchor_graph import (
     MOST_DRAWS,
@@ -119,7 +119,7 @@ def _clusters(model: Any) -> int:
 
 def search_cost(n: int, n_features: tuple[int, ...], n_anchors: int) -> Cost:
     """One search for anchors of every view: products, and distances looked at."""
-    rows, steps = min(n, ROWS_PER_ANCHOR * n_anchors), KMEANS_STEPS
+    rows, steps = min(n, ROWS_PER_ANCHOR * n_anchors), search_steps(n_anchors)
     if n_anchors >= rows:
         return Cost([], 0, 0, 0.0, 0.0)
     if rows * n_anchors * max(n_features) > LARGE_SEARCH:
