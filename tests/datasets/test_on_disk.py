@@ -116,3 +116,32 @@ def test_missing_and_unknown_paths(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n")
     with pytest.raises(FileError, match="Convert it first"):
         open_on_disk(tmp_path / "a.csv")
+
+
+def test_views_are_chosen_by_name_and_again_by_whoever_opens_them(views, tmp_path):
+    folder = convert(Views(views, labels=np.arange(50)), tmp_path / "a")
+    for v, x in enumerate(views):
+        np.save(tmp_path / f"x{v}.npy", x)
+    files = [tmp_path / "x0.npy", tmp_path / "x1.npy"]
+    for paths, name in (([folder], "view1"), (files, "x1")):
+        found = open_on_disk(*paths, views=[name])
+        for own in (found, pickle.loads(pickle.dumps(found))):
+            assert own.names == (name,) and own.n_features == (2,)
+        with pytest.raises(FileError, match="no view 'nope'"):
+            open_on_disk(*paths, views=["nope"])
+    assert open_on_disk(folder).labels is not None
+    assert open_on_disk(folder, labels=False).labels is None
+
+
+def test_the_column_of_labels_of_parquet_is_no_feature(views, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    from pyarrow import table
+
+    columns = {f"c{j}": views[0][:, j] for j in range(3)}
+    columns["kind"] = [f"k{i % 3}" for i in range(50)]
+    path = tmp_path / "a.parquet"
+    pq.write_table(table(columns), path, row_group_size=20)
+    found = open_on_disk(path, labels="kind")
+    assert found.labels.tolist() == columns["kind"]
+    check(found, views[:1])
+    check(pickle.loads(pickle.dumps(found)), views[:1])

@@ -20,6 +20,7 @@ from manyview.datasets import convert
 from manyview.engine.contract import Result, lowered
 from manyview.engine.local import open_engine
 from manyview.errors import DeviceError, FileError, InputError, InputTypeError
+from manyview.files.run_folder import read_meta
 from manyview.metrics import ari
 from manyview.running import progress
 
@@ -420,6 +421,87 @@ def test_command_line_fits_on_a_cluster(client, views, local, tmp_path, capsys):
     assert main(["fit", str(data), *setting, *place]) == 0
     assert ari(local["ConcatKMeans"], np.load(out / "labels.npy")) >= 0.999
     capsys.readouterr()
+
+
+def fit_twice(client, files, out, *options):
+    """Labels and records of the command on the cluster and here."""
+    setting = ["--method", "concat-kmeans", "-k", "4", *options]
+    place = ["--engine", "dask", "--scheduler", client.scheduler.address]
+    runs = []
+    for name, where in (("far", place), ("near", [])):
+        command = ["fit", *map(str, files), *setting, *where, "--out"]
+        assert main([*command, str(out / name)]) == 0
+        runs.append((read_meta(out / name), np.load(out / name / "labels.npy")))
+    return runs
+
+
+def widths(record):
+    return [view["features"] for view in record["data"]["views"]]
+
+
+def test_command_line_chooses_views_and_labels_on_a_cluster(
+    client, views, tmp_path, capsys
+):
+    classes = np.arange(900) % 3
+    data = convert(Views(views, labels=classes), tmp_path / "data")
+    np.save(tmp_path / "classes.npy", classes[::-1])
+    names = ["--view", "view2", "--view", "view0"]
+    (far, labels), (near, others) = fit_twice(client, [data], tmp_path / "a", *names)
+    assert widths(far) == widths(near) == [4, 6]
+    assert ari(labels, others) >= 0.999
+    assert far["scores"] == pytest.approx(near["scores"])
+    given = ["--labels", str(tmp_path / "classes.npy")]
+    (far, _), (near, _) = fit_twice(client, [data], tmp_path / "b", *given)
+    assert far["scores"] == pytest.approx(near["scores"])
+    (far, _), _ = fit_twice(client, [data], tmp_path / "c", "--labels", "none")
+    assert far["scores"] is None
+    capsys.readouterr()
+
+
+def test_command_line_leaves_a_column_of_labels_out_on_a_cluster(
+    client, views, tmp_path, capsys
+):
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    from pyarrow import table
+
+    columns = {f"c{j}": views[0][:, j] for j in range(6)}
+    columns["kind"] = (np.arange(900) % 3).astype(float)
+    pq.write_table(table(columns), tmp_path / "x.parquet", row_group_size=200)
+    np.save(tmp_path / "y.npy", views[1])
+    files = [tmp_path / "x.parquet", tmp_path / "y.npy"]
+    (far, _), (near, _) = fit_twice(client, files, tmp_path, "--labels", "kind")
+    assert widths(far) == widths(near) == [6, 9]
+    assert far["scores"] == pytest.approx(near["scores"])
+
+
+def test_command_line_fills_gaps_on_a_cluster(client, views, tmp_path, capsys):
+    holed = [x.copy() for x in views]
+    holed[1][np.arange(0, 900, 40), 3] = np.nan
+    data = convert(Views(holed), tmp_path / "data")
+    (_, labels), (_, others) = fit_twice(client, [data], tmp_path, "--fill", "mean")
+    assert ari(labels, others) >= 0.999
+    place = ["--engine", "dask", "--scheduler", client.scheduler.address]
+    command = ["fit", str(data), "-k", "4", *place, "--out", str(tmp_path / "no")]
+    assert main(command) != 0
+    assert "NaN" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--view", "nope"], "no view 'nope'"),
+        (["--labels", "nope"], "'nope'"),
+        (["--fill", "median"], "median"),
+    ],
+)
+def test_command_line_refuses_what_a_cluster_cannot_have(
+    client, views, tmp_path, capsys, options, words
+):
+    data = write_store(views, tmp_path)
+    place = ["--engine", "dask", "--scheduler", client.scheduler.address]
+    out = ["--out", str(tmp_path / "run")]
+    assert main(["fit", str(data), "-k", "4", *place, *options, *out]) != 0
+    assert words in capsys.readouterr().err
 
 
 def test_errors_of_a_step_keep_their_words(client, views):

@@ -64,7 +64,6 @@ def fit(
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
       manyview fit cells.h5mu -k 12 --write-back clusters -o runs/cells
     """
-    from manyview.datasets.given import views_of
     from manyview.files.run_folder import MODEL, check_target, writing
 
     method, smooth = choose_smoothing(method, smoothing)
@@ -75,8 +74,8 @@ def fit(
     back = LabelsBack(files, write_back)
     start = time.perf_counter()
     with connected(scheduler):
-        here = scheduler is None
-        views = read_views(files, view, labels, fill) if here else views_of(files)
+        far = scheduler is not None
+        views = read_views(files, view, labels, fill, by_rows=far)
         source = record_of(files, labels, fill)
         run = _fit(model, views, source, time.perf_counter() - start)
         with writing(out, run, force=force) as unfinished:

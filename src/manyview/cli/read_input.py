@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,17 +25,37 @@ def read_views(
     names: list[str] | None = None,
     labels: str | None = None,
     fill: str | None = None,
+    *,
+    by_rows: bool = False,
 ) -> manyview.Views:
-    """The views of one source, or of one file per view; holes filled if asked for."""
+    """The views of one source, or of one file per view; holes filled if asked for.
+
+    With `by_rows` they stay on disk, and whoever needs rows reads them.
+    """
     source, known = files[0] if len(files) == 1 else files, choose_labels(labels)
     with shown(True, f"Reading {Path(files[0]).name}"):
-        views = manyview.datasets.load(source, views=names or None, labels=known)
+        if by_rows:
+            views = _open_by_rows(files, names or None, known)
+        else:
+            views = manyview.datasets.load(source, views=names or None, labels=known)
     if views.labels is None and labels not in (None, "none"):
         raise FileError(
             f"No labels named {labels!r} were found: it is neither a label file nor "
             "part of the data. Name another with --labels, or leave it away."
         )
     return views if fill is None else views.filled(fill)
+
+
+def _open_by_rows(files: list[str], names: list[str] | None, labels: Any) -> Any:
+    """The views on disk; `labels` as of `load`."""
+    from manyview.datasets.on_disk import open_on_disk
+    from manyview.views.parsing import check_per_row
+
+    if labels is None or isinstance(labels, (str, bool)):
+        return open_on_disk(*files, views=names, labels=labels)
+    views = copy.copy(open_on_disk(*files, views=names, labels=False))
+    views.labels = check_per_row(labels, len(views), "labels")
+    return views
 
 
 def record_of(files: list[str], labels: str | None, fill: str | None) -> dict[str, Any]:

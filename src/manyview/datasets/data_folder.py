@@ -14,13 +14,20 @@ temporary name and renamed when it is complete.
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.datasets.raw_data import SPARSE_PARTS, NDArray, RawData, checked_csr
+from manyview.datasets.raw_data import (
+    SPARSE_PARTS,
+    NDArray,
+    RawData,
+    Request,
+    checked_csr,
+)
 from manyview.errors import FileError
 from manyview.files.npy_file import file_checksum, map_array, native, write_array
 
@@ -217,3 +224,30 @@ def _open_view(folder: Path, v: int, about: dict[str, Any], private: bool) -> An
         return checked_csr(parts, shape)
     except (ValueError, TypeError, IndexError) as error:
         raise _damaged(f"the sparse view of {names[0]} is inconsistent") from error
+
+
+def select_parts(raw: RawData, request: Request) -> RawData:
+    """The named views of a converted folder, or of several files."""
+    if request.labels is False:
+        raw = replace(raw, labels=None)
+    elif isinstance(request.labels, str) and request.labels != "labels":
+        raise FileError(
+            f"A converted folder has one set of labels, not {request.labels!r}. Leave "
+            "labels= (--labels) away or pass the labels themselves."
+        )
+    if request.views is None:
+        return raw
+    missing = [n for n in request.views if n not in raw.names]
+    if missing:
+        raise FileError(
+            f"There is no view {missing[0]!r}. Found: "
+            f"{', '.join(raw.names)}. Name one of these with views= (--view)."
+        )
+    at = [raw.names.index(n) for n in request.views]
+    return replace(
+        raw,
+        views=[raw.views[i] for i in at],
+        names=[raw.names[i] for i in at],
+        feature_names=raw.feature_names and [raw.feature_names[i] for i in at],
+        present=None if raw.present is None else raw.present[:, at],
+    )

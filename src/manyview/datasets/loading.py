@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from manyview.datasets import registry
-from manyview.datasets.data_folder import SUFFIX, is_data_folder, open_data_folder
+from manyview.datasets.data_folder import (
+    SUFFIX,
+    is_data_folder,
+    open_data_folder,
+    select_parts,
+)
 from manyview.datasets.formats.zarr_store import looks_like_zarr
 from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
 from manyview.datasets.many_files import combine, files_in
@@ -134,7 +139,7 @@ def _read_one(
     try:
         kind = detect_format(path)
         if kind == "folder":
-            return _select(open_data_folder(path, verify=verify), request)
+            return select_parts(open_data_folder(path, verify=verify), request)
         if kind not in IN_PROCESS and not registry.is_trusted(path):
             return sandbox.read(path, request)
         with ExitStack() as stack:
@@ -149,33 +154,6 @@ def _read_one(
         raise FileError(
             f"{path} could not be read: {error.strerror}. Give a file you may read."
         ) from error
-
-
-def _select(raw: RawData, request: Request) -> RawData:
-    """The named views of a converted folder."""
-    if request.labels is False:
-        raw = replace(raw, labels=None)
-    elif isinstance(request.labels, str) and request.labels != "labels":
-        raise FileError(
-            f"A converted folder has one set of labels, not {request.labels!r}. Leave "
-            "labels= (--labels) away or pass the labels themselves."
-        )
-    if request.views is None:
-        return raw
-    missing = [n for n in request.views if n not in raw.names]
-    if missing:
-        raise FileError(
-            f"There is no view {missing[0]!r} in the folder. Found: "
-            f"{', '.join(raw.names)}. Name one of these with views= (--view)."
-        )
-    at = [raw.names.index(n) for n in request.views]
-    return replace(
-        raw,
-        views=[raw.views[i] for i in at],
-        names=[raw.names[i] for i in at],
-        feature_names=raw.feature_names and [raw.feature_names[i] for i in at],
-        present=None if raw.present is None else raw.present[:, at],
-    )
 
 
 def find_anchors(name: str | Path) -> tuple[list[Any], Path] | None:

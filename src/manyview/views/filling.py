@@ -9,15 +9,33 @@ from array_api_compat import is_torch_array
 from manyview.arrays.from_torch import dtype_of
 from manyview.arrays.ops import like, to_host
 
+READ_ROWS = 8192  # at a time: arrays on disk need not fit into memory
+
+
+class FilledRows:
+    """An array read by rows, its single gaps filled where it is read."""
+
+    chunks = None  # marks a lazy array
+
+    def __init__(self, array: Any, means: np.ndarray[Any, Any]) -> None:
+        self.array, self.means = array, means
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __getitem__(self, rows: Any) -> Any:
+        return fill_gaps(np.asarray(self.array[rows]), self.means)
+
 
 def feature_means(array: Any) -> np.ndarray[Any, Any] | None:
     """Means over the known entries (0 where there is none); None where all are."""
     if sp.issparse(array) or dtype_of(array).kind != "f":
         return None
-    values = to_host(array)
-    known = ~np.isnan(values)
-    counts = np.maximum(known.sum(axis=0), 1)
-    return np.asarray(np.where(known, values, 0.0).sum(axis=0) / counts)
+    sums, counts = np.zeros((2, int(array.shape[1])))
+    for first in range(0, int(array.shape[0]), READ_ROWS):
+        values = to_host(array[first : first + READ_ROWS])
+        known = ~np.isnan(values)
+        sums += np.where(known, values, 0.0).sum(axis=0, dtype=np.float64)
+        counts += known.sum(axis=0)
+    return sums / np.maximum(counts, 1.0)
 
 
 def fill_gaps(array: Any, means: np.ndarray[Any, Any]) -> Any:

@@ -231,7 +231,9 @@ class Views:
         """
         if how != "mean":
             raise InputError(f"how={how!r} is unknown; the only way to fill is 'mean'.")
-        means = [feature_means(a) for a in (like or self).arrays]
+        return self._filled_with([feature_means(a) for a in (like or self).arrays])
+
+    def _filled_with(self, means: Sequence[Any]) -> Views:
         kept = self[:]
         kept.arrays = tuple(
             a if m is None else fill_gaps(a, m)
