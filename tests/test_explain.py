@@ -200,6 +200,20 @@ def test_sparse_views_and_hidden_rows_give_the_same_features():
         assert one[:3] == two[:3] and one.size == pytest.approx(two.size)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("factor", [1e-20, 1e20, 1e30])
+def test_units_of_the_features_do_not_matter(make, factor):
+    data = make_views(90, (5, 4), 3, random_state=0)
+    model = AnchorSpectral(3, random_state=0).fit(data)
+    wanted, labels = explain(model, data, leave_out=False).effects, model.labels_
+    other = [make((x * np.float64(factor)).astype(np.float32)) for x in data.arrays]
+    model.fit(other).labels_ = labels
+    found = explain(model, other, leave_out=False).effects
+    for one, two in zip(wanted, found, strict=True):
+        assert one[0] == two[0] and one.size == pytest.approx(two.size, rel=1e-3)
+
+
 def test_constant_features_set_nothing_apart():
     x = np.column_stack([np.arange(20) // 10 * 5.0, np.full(20, 3.0)])
     x[:, 0] += np.linspace(0, 1, 20)

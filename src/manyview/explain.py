@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import has_fit_parameter
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import in_float64, to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
 from manyview.errors import InputError, OrderWarning
@@ -380,10 +380,8 @@ def _cluster_sums(
 
 
 def _with_square(x: Any) -> tuple[Any, Any]:
-    if sp.issparse(x):
-        return x, x.multiply(x)
-    wide = to_host(x).astype(np.float64)
-    return wide, wide**2
+    wide = in_float64(x if sp.issparse(x) else to_host(x))
+    return wide, wide.multiply(wide) if sp.issparse(wide) else wide**2
 
 
 def _dense(shared: Any) -> Matrix:
