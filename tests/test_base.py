@@ -85,7 +85,7 @@ def test_list_of_one_table_is_one_view(views):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_single_table_errors_are_ours(views, bad):
     views[0][3, 1] = bad
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="in row 3, column 1"):
         ByPosition().fit(views[0])
 
 

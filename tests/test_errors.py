@@ -27,6 +27,7 @@ def test_everything_has_one_of_our_bases_and_a_sentence(kind):
     assert issubclass(kind, (errors.ManyviewError, errors.ManyviewWarning))
     assert kind.__doc__.endswith(".")
     assert type(pickle.loads(pickle.dumps(kind("seen")))) is kind
+    assert kind.__new__(kind, "seen").args == ("seen",)  # as tblib makes them again
 
 
 def test_there_are_no_other_errors():
@@ -40,6 +41,7 @@ def test_there_are_no_other_errors():
         (errors.InputError, ValueError),
         (errors.InputTypeError, TypeError),
         (errors.RowError, IndexError),
+        (errors.UnsupportedError, AttributeError),
         (errors.FileError, OSError),
         (errors.DependencyError, ImportError),
         (errors.DeviceError, RuntimeError),

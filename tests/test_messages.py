@@ -17,6 +17,7 @@ INTERNAL = {
     ("checks.py", "AssertionError"),
     ("engine/contract.py", "AssertionError"),
     ("errors.py", "AttributeError"),
+    ("views/arguments.py", "AttributeError"),
     ("files/npy_file.py", "ValueError"),
 }
 ADVICE = re.compile(

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
 from manyview.datasets import load, make_views
-from manyview.errors import InputError
+from manyview.errors import DegenerateWarning, InputError
 from manyview.metrics import clustering_scores
 
 METHODS = [
@@ -212,5 +212,6 @@ def test_empty_texts_are_missing_and_no_cluster_of_their_own(method):
 
 def test_a_view_of_zeros_alone_is_no_error():
     _, image, labels = texts_and_images()
-    model = S2MVTC(3, random_state=0).fit([np.zeros((240, 4)), image])
+    with pytest.warns(DegenerateWarning, match="All rows are the same in 'view0'"):
+        model = S2MVTC(3, random_state=0).fit([np.zeros((240, 4)), image])
     assert adjusted_rand_score(labels, model.labels_) > 0.5

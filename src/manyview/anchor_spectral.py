@@ -86,7 +86,7 @@ class AnchorSpectral(PassClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of the views; `y` is ignored."""
         self._check_counts("n_graph_anchors", "n_neighbors")
-        views = self._views_to_fit(X)
+        views = self._views_to_fit(X, y)
         with self._engine_for(views) as engine:
             saved = self._open_checkpoint()
             self._settle_n_clusters(engine, saved)

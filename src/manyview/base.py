@@ -20,7 +20,6 @@ import numpy as np
 from array_api_compat import is_torch_array
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import Tags, TransformerTags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manyview.arrays.ops import to_host
 from manyview.datasets.given import views_of
@@ -30,13 +29,10 @@ from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
 from manyview.errors import (
     DegenerateWarning,
-    InputError,
-    InputTypeError,
-    ManyviewError,
-    NotFittedError,
 )
 from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
+from manyview.kmeans.degenerate import degenerate
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.predicting import Passes, PredictsByReplay
 from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
@@ -53,6 +49,8 @@ from manyview.stages.sampling import (
 )
 from manyview.stages.scaling import SCALINGS, Scaling
 from manyview.stages.setup import Setup
+from manyview.stages.silent_views import check_views_speak
+from manyview.validating import TakesViews
 from manyview.views.arguments import (
     check_choice,
     check_count,
@@ -60,16 +58,11 @@ from manyview.views.arguments import (
     child_seed,
     generator,
 )
-from manyview.views.matching import match_names, require_widths
-from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
-from manyview.views.preparing import keep_preparation, prepare_like_fit
+from manyview.views.parsing import is_dask
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, Any]
-
-# Of all rows in one cluster: then hardly anything was found.
-GIANT_SHARE = 0.99
 
 
 @dataclass(slots=True)
@@ -90,7 +83,7 @@ class ManyviewTags(Tags):  # type: ignore[misc]
     multiview: MultiviewTags = field(default_factory=MultiviewTags)
 
 
-class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all estimators: validation, tags, labels.
 
     Class attributes of a method: `citation` (paper), `order_dependent` (does
@@ -115,95 +108,18 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Cluster the rows of `X`; `y` is ignored."""
         raise NotImplementedError
 
-    def _views_to_fit(self, X: Any) -> Views:
-        """Checked views to fit on; sets the ``n_features_in_`` family."""
-        views = self._to_views(X, reset=True)
-        self._check_n_clusters(len(views))
-        if not isinstance(self.n_clusters, str):
-            self.n_clusters_ = int(self.n_clusters)
-        if views.present is not None and not self.missing_views:
-            raise InputError(
-                f"{type(self).__name__} needs every view of every row, but the data "
-                "has missing entries. Use S2MVTC, or drop the incomplete rows."
-            )
-        return views
-
-    def _views_to_predict(self, X: Any) -> Views:
-        """Checked views for a fitted model: as many views and features as in fit."""
-        self._check_fitted()
-        columns = getattr(self, "feature_names_per_view_", None)
-        given = self._to_views(X, reset=False)
-        views: Views = match_names(given, self.view_names_, columns)
-        require_widths(views, self.n_features_per_view_, plain=isinstance(X, list))
-        return views
-
-    def _check_fitted(self) -> None:
-        name = type(self).__name__
-        message = f"This {name} instance is not fitted yet. Call 'fit' first."
-        try:
-            check_is_fitted(self, "labels_", msg=message)
-        except Exception as error:
-            raise NotFittedError(message) from error
-
-    def _to_views(self, X: Any, *, reset: bool) -> Views:
-        X = X if reset else prepare_like_fit(self, X)
-        if is_single_table(X) and not lies_elsewhere(X):
-            table = self._validate_table(X, reset=reset)
-            names = getattr(self, "feature_names_in_", None)
-            X = Views(table, feature_names=None if names is None else [names])
-        views = views_of(X)
-        if reset:
-            keep_preparation(self, views)
-            self.n_views_ = views.n_views
-            self.view_names_ = views.names
-            self.n_features_per_view_ = views.n_features
-            self.feature_names_per_view_ = views.feature_names
-            self.n_features_in_ = sum(views.n_features)
-        return views
-
-    def _validate_table(self, X: Any, *, reset: bool) -> Any:
-        """One 2-D table through scikit-learn's validation, with our error types."""
-        try:
-            floats = [np.float64, np.float32]
-            return validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=floats
-            )
-        except ManyviewError:
-            raise
-        except TypeError as error:
-            raise InputTypeError(str(error)) from error
-        except ValueError as error:
-            raise InputError(str(error)) from error
-
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write a file that `load_model` reads; `overwrite` replaces one. Its path."""
         return write_model(self, path, overwrite=overwrite)
 
-    def _check_n_clusters(self, n_samples: int) -> None:
-        asks = isinstance(self.n_clusters, str) and self.n_clusters == "auto"
-        if asks and self.chooses_n_clusters:
-            return
-        check_count(self.n_clusters, "n_clusters")
-        if self.n_clusters > n_samples:
-            raise InputError(
-                f"n_clusters={self.n_clusters} is more than the {n_samples} rows "
-                f"(n_samples={n_samples}). Ask for fewer clusters or give more rows."
-            )
-
     def _store_labels(self, labels: Any) -> Self:
-        """Store the labels; warn when one cluster has swallowed nearly all rows."""
+        """Store the labels; warn of too few clusters, or one with nearly all rows."""
         host = labels if is_dask(labels) else to_host(labels)
         self.labels_ = labels if is_torch_array(labels) else host.astype(np.intp)
-        largest = int(np.bincount(host).max())
-        if self.n_clusters_ > 1 and largest > GIANT_SHARE * len(self.labels_):
-            if len(self.labels_) > 1:
-                warnings.warn(
-                    f"{type(self).__name__} put {largest} of {len(self.labels_)} rows "
-                    "into one cluster. Look at the scaling of the views, or try "
-                    "another method.",
-                    DegenerateWarning,
-                    stacklevel=3,
-                )
+        problem = None if is_dask(labels) else degenerate(host, self.n_clusters_)
+        if problem:
+            about = f"{type(self).__name__} {problem}"
+            warnings.warn(about, DegenerateWarning, stacklevel=3)
         return self
 
     def _without_rows(self) -> Self:
@@ -340,13 +256,7 @@ class PassClusterer(
         saved.check_data(drawn, engine)
         if isinstance(self.n_clusters, str):
             saved.keep(CHOICE, self.choice_)  # now that its data are known
-        for v, own in enumerate(engine.view_order):
-            if drawn.view(v).shape[0] == 0:
-                raise InputError(
-                    f"View {self.view_names_[own]!r} is missing in all rows but "
-                    f"{int(drawn.moments[v].n_rows)}, too few to learn anything from. "
-                    "Leave the view out."
-                )
+        check_views_speak(drawn, [self.view_names_[v] for v in engine.view_order])
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         seeds = [child_seed(rng) for _ in range(3)]
         return drawn.without_empty_rows(scalings), scalings, seeds

@@ -26,6 +26,10 @@ class InputTypeError(ManyviewError, TypeError):
     """Data or a parameter has a type that cannot be used."""
 
 
+class UnsupportedError(ManyviewError, AttributeError):
+    """The method cannot do what was asked of it."""
+
+
 class RowError(ManyviewError, IndexError):
     """A row was asked for that is not there."""
 
@@ -42,7 +46,8 @@ class DeviceError(ManyviewError, RuntimeError):
     """The requested device or engine is missing or broke down."""
 
 
-class ResourceError(ManyviewError, MemoryError):
+# The other way round it could not be made again from what a worker sends.
+class ResourceError(MemoryError, ManyviewError):
     """The work does not fit into the memory it may use."""
 
 

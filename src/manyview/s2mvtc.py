@@ -194,7 +194,7 @@ class S2MVTC(PassClusterer):
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
         self._check_settings()
-        views = self._views_to_fit(X)
+        views = self._views_to_fit(X, y)
         with self._engine_for(views) as engine:
             saved = self._open_checkpoint(trace=trace)
             self._settle_n_clusters(engine, saved)

@@ -176,7 +176,7 @@ class SequenceS2MVTC(PassClusterer):
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
         check_sequence_settings(self)
-        views = self._views_to_fit(X)
+        views = self._views_to_fit(X, y)
         sequence = self._find_order(len(views), order, groups)
         with self._engine_for(views) as engine:
             given = {"order": order, "groups": groups, "trace": trace}

@@ -339,7 +339,8 @@ def test_full_mask_is_no_mask(arrays):
             InputTypeError,
             "View 'a' is not numeric: its dtype is <U1.*encode",
         ),
-        ({"a": np.array([[None]])}, InputTypeError, "View 'a' is not numeric"),
+        ({"a": np.array([[[1]]], object)}, InputError, "'a' must be 2-D.*list\\(x\\)"),
+        ({"a": np.array([["1"]], object)}, InputTypeError, "View 'a' is not numeric"),
         (
             {"a": np.ones((2, 2), dtype=complex)},
             InputError,

@@ -142,7 +142,7 @@ class BMVC(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         self._check_settings()
-        views = self._views_to_fit(X)
+        views = self._views_to_fit(X, y)
         first = self._first_views()
         rng = generator(self.random_state)
         Xs, order = content_ordered(views, rng)

@@ -108,7 +108,7 @@ class FastMICE(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         Xs = [scaled(x, self.scaling) for x in Xs]
         members = [self._member(Xs, child) for child in rng.spawn(self.n_members)]
         embedding = transfer_cut(memberships(members), self.n_clusters)

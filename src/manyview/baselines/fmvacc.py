@@ -114,7 +114,7 @@ class FMVACC(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(order))
         fits = []
         for x in Xs:

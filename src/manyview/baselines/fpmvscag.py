@@ -97,7 +97,7 @@ class FPMVSCAG(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         Xs = [z_feature(x) for x in Xs]
         now = start(Xs, self.n_clusters)
         losses: list[float] = []

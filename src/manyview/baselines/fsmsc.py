@@ -112,7 +112,7 @@ class FSMSC(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         Xbar = self._scale(np.concatenate(Xs, axis=1))
         Xs = [self._scale(x) for x in Xs]
         Z = np.eye(len(Xbar), self.n_clusters, dtype=Xbar.dtype)

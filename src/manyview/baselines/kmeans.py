@@ -90,7 +90,7 @@ class ConcatKMeans(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
-        views = self._views_to_fit(X)
+        views = self._views_to_fit(X, y)
         folder = self.checkpoint
         saved = NO_CHECKPOINT if folder is None else Checkpoint(folder, self)
         rng = saved.keep("rng", generator(self.random_state))
@@ -211,7 +211,7 @@ class BestViewKMeans(MultiViewClusterer):
         check_count(self.n_scored, "n_scored", least=2)
         check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         seed = child_seed(rng)  # one for all views: a view's place must not matter
         runs, scores = [], []
         for x in Xs:

@@ -104,7 +104,7 @@ class LMTC(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         Xs = [scaled(x, self.scaling) for x in Xs]
         H = self._embed(Xs, rng)
         E = unit_rows(H.transpose(0, 2, 1).reshape(len(H), -1))

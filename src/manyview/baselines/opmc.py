@@ -93,7 +93,7 @@ class OPMC(MultiViewClusterer):
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X), rng)
+        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         self._moments = [feature_moments(x) for x in Xs]
         rows = self._side_by_side(Xs)
         del Xs

@@ -126,7 +126,7 @@ class SFMC(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
-        views = self._views_to_fit(X)
+        views = self._views_to_fit(X, y)
         n_anchors = self._anchor_count(len(views))
         needed = memory_need(views, n_anchors, self.n_neighbors)
         require_memory(needed, "SFMC", f"{len(views)} rows and {n_anchors} anchors")

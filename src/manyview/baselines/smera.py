@@ -129,7 +129,7 @@ class SMERAMVC(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` as they stand; `y` is ignored."""
         check_parameters(self)
-        views = self._views_to_fit(X)
+        views = self._views_to_fit(X, y)
         self.fold_ = self._fold_of(len(views))
         size = f"{len(views)} rows and {self.n_features_in_} features"
         needed = memory_need(views, self.fold_, self.n_anchors)

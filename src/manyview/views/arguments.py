@@ -1,10 +1,83 @@
 """What users give besides views: parameters and seeds, checked and named."""
 
-from typing import Any
+from collections.abc import Iterable
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from manyview.errors import InputError, InputTypeError
+from manyview import errors
+from manyview.errors import (
+    InputError,
+    InputTypeError,
+    UnsupportedError,
+    did_you_mean,
+)
+
+
+class NamedParameters:
+    """An estimator that says which parameter it does not know, and what it lacks."""
+
+    def __new__(cls, *args: Any, **params: Any) -> Self:
+        """Refuse unknown parameters before ``__init__`` does without a word on them."""
+        if problem := _unknown(cls, params):
+            raise InputTypeError(problem)
+        try:
+            signature(cls.__init__).bind(None, *args, **params)
+        except TypeError as error:
+            raise InputTypeError(
+                f"{cls.__name__} takes n_clusters first and all else by name; got "
+                f"{len(args)} values without names ({error}). Write for instance "
+                f"{cls.__name__}(8, random_state=0)."
+            ) from error
+        return super().__new__(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; an unknown one is refused."""
+        if problem := _unknown(
+            type(self), (name.partition("__")[0] for name in params)
+        ):
+            raise InputError(problem)
+        changed: Self = super().set_params(**params)  # type: ignore[misc]
+        return changed
+
+    if not TYPE_CHECKING:  # types are checked without it
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self).__name__
+            if name in ("predict", "transform"):
+                raise UnsupportedError(
+                    f"{kind} cannot place new rows: it has no {name}. Use a method "
+                    "that can; manyview.all_methods() tells by its tags."
+                )
+            if name[-1] == "_" != name[0] and "labels_" not in self.__dict__:
+                raise errors.NotFittedError(
+                    f"This {kind} instance is not fitted yet, so it has no {name}. "
+                    "Call 'fit' first."
+                )
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+
+
+def _unknown(cls: Any, names: Iterable[str]) -> str | None:
+    """What to say of the first name that is no parameter of the estimator."""
+    known: list[str] = cls._get_param_names()
+    strange = next((name for name in names if name not in known), None)
+    if strange is None:
+        return None
+    return (
+        f"{cls.__name__} has no parameter {strange!r}. {did_you_mean(strange, known)}"
+        f"Its parameters are {', '.join(known)}."
+    )
+
+
+def check_no_view(y: Any) -> None:
+    """The second argument of ``fit`` must not be a view that should be in the first."""
+    shape = tuple(getattr(y, "shape", ()))
+    if len(shape) == 2 and shape[1] > 1:
+        raise InputError(
+            f"The second argument of fit is y, which is ignored, but its shape {shape} "
+            "is that of a view. Give all views in one list: fit([first, second])."
+        )
 
 
 def check_count(value: Any, name: str, least: int = 1) -> None:

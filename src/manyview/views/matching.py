@@ -55,10 +55,11 @@ def require_widths(views: Any, known: Sequence[int], *, plain: bool) -> None:
         " A cross-validation takes the views of a plain list for rows: wrap them in "
         "manyview.Views([...]), which is split by rows."
     )
+    fewer = plain and views.n_views < len(known)
     raise InputError(
         f"The model was fitted on views with {list(known)} features; got "
         f"{list(views.n_features)}. Give the same views in the same order."
-        f"{split if plain else ''}"
+        f"{split if fewer else ''}"
     )
 
 

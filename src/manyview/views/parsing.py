@@ -5,8 +5,9 @@ not in memory already. Files under views are watched while they are in use.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,19 @@ from array_api_compat import is_array_api_obj, is_torch_array
 from manyview.arrays.from_torch import dtype_of, plain_tensor
 from manyview.errors import FileError, InputError, InputTypeError, RowError
 from manyview.views.containers import anndata_view, is_container, is_mudata
+
+# What to do about a kind of array, and about a number of dimensions.
+_ADVICE = {
+    "M": "Give times as numbers, or to SequenceS2MVTC as order=.",
+    "m": "Give durations as numbers.",
+    "V": "Give its fields as the columns of an array or of a DataFrame.",
+}
+_RESHAPE = {
+    1: "x.reshape(-1, 1) makes it one feature, x.reshape(1, -1) one row; known classes "
+    "go into Views(..., labels=...)",
+    3: "a stack of views is given as list(x), pictures as x.reshape(len(x), -1)",
+    4: "pictures are given as x.reshape(len(x), -1)",
+}
 
 
 @dataclass(frozen=True)
@@ -30,11 +44,20 @@ class Parsed:
 
 def split_input(views: Any) -> tuple[list[Any], list[str] | None]:
     """The separate views of whatever a user hands over, and their names."""
+    if views is None:
+        raise InputTypeError("No views were given: got None. Give a list of arrays.")
+    if isinstance(views, (Iterator, Set)):
+        raise InputTypeError(
+            f"Views came as a {type(views).__name__}, which keeps no order or can be "
+            "read only once. Give a list, such as list(views), or a dict."
+        )
     if isinstance(views, (Mapping, list, tuple)) and not len(views):
         raise InputError("No views were given: the container is empty. Give 1 or more.")
     if isinstance(views, Mapping):
         return list(views.values()), [str(k) for k in views]
     if isinstance(views, (list, tuple)) and not _is_row(views[0]):
+        return list(views), None
+    if _holds_arrays(views):
         return list(views), None
     return [views], None
 
@@ -48,20 +71,33 @@ def _is_row(item: Any) -> bool:
     )
 
 
+def _holds_arrays(views: Any) -> bool:
+    """An object array of arrays, as MATLAB's cells and ragged lists end in?"""
+    if not (isinstance(views, np.ndarray) and views.dtype == object and views.size):
+        return False
+    return views.ndim == 1 and np.ndim(views[0]) > 0
+
+
 def check_names(names: Sequence[str] | None, items: Sequence[Any]) -> tuple[str, ...]:
     if names is None:
         return tuple(f"view{v}" for v in range(len(items)))
-    if len(names) != len(items) or len(set(names)) != len(items):
+    if (
+        isinstance(names, str)
+        or len(names) != len(items)
+        or len(set(names)) != len(items)
+    ):
         raise InputError(
-            f"{len(items)} views need as many different names; got "
-            f"{list(names)}. Give one name per view."
+            f"{len(items)} views need as many different names; got {names!r}. Give "
+            "a list with one name per view."
         )
     return tuple(str(n) for n in names)
 
 
 def parse_view(item: Any, name: str) -> Parsed:
     """One view, checked for kind and shape but not yet for its values."""
-    if hasattr(item, "columns") and not isinstance(item, np.ndarray):
+    if item is None:
+        raise InputTypeError(f"View {name!r} is None. Give an array, or leave it out.")
+    if hasattr(type(item), "columns") and not isinstance(item, np.ndarray):
         return _parse_frame(item, name)
     if is_container(item) and not is_mudata(item):
         matrix, columns, index = anndata_view(item, name)
@@ -74,6 +110,8 @@ def parse_view(item: Any, name: str) -> Parsed:
         array = plain_tensor(item, name)
     elif not (is_array_api_obj(item) or reads_on_demand(item)):
         array = _to_array(item, name)
+    if isinstance(array, np.ndarray):
+        array = _plain_array(array)
     _check_kind(array, name)
     _check_shape(array, name)
     return Parsed(array)
@@ -102,9 +140,22 @@ def _to_array(item: Any, name: str) -> Any:
         return np.asarray(item)
     except ValueError as error:
         raise InputTypeError(
-            f"View {name!r} is no table of numbers: {error}. Give a 2-D array, "
-            "DataFrame or sparse matrix with samples on rows."
+            f"View {name!r} is no table of numbers: its rows differ in length. Give a "
+            "2-D array, DataFrame or sparse matrix with samples on rows."
         ) from error
+
+
+def _plain_array(array: Any) -> Any:
+    """Masked entries as NaN, and numbers that lie in an object array as floats."""
+    if isinstance(array, np.ma.MaskedArray):
+        known = array.dtype.kind in "fiub" and np.ma.is_masked(array)
+        as_floats = np.ma.filled(array.astype(float), np.nan) if known else array
+        array = np.asarray(as_floats)
+    if array.dtype == object and all(
+        x is None or isinstance(x, Real) for x in array.flat
+    ):
+        return array.astype(float)
+    return array
 
 
 def _parse_frame(frame: Any, name: str) -> Parsed:
@@ -113,10 +164,17 @@ def _parse_frame(frame: Any, name: str) -> Parsed:
 
     try:
         table = nw.from_native(frame, eager_only=True)
+        _ = table.columns
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(
+            f"View {name!r} has several columns of the same name "
+            f"({' '.join(str(error).split()[6:])}). Give every column its own name."
+        ) from error
     except TypeError as error:
+        advice = "Collect it" if hasattr(frame, "collect") else "Turn it into an array"
         raise InputTypeError(
             f"View {name!r} has columns but is no DataFrame we can read: "
-            f"{type(frame).__name__}. Turn it into an array first."
+            f"{type(frame).__name__}. {advice} first."
         ) from error
     text = [
         c for c, t in table.schema.items() if not (t.is_numeric() or t == nw.Boolean)
@@ -124,7 +182,7 @@ def _parse_frame(frame: Any, name: str) -> Parsed:
     if text:
         raise InputTypeError(
             f"View {name!r} has non-numeric columns: {', '.join(map(str, text[:5]))}. "
-            "Drop them or encode them as numbers."
+            "Drop them, or let manyview.ViewTransformer encode them."
         )
     array = table.to_numpy()
     _check_shape(array, name)
@@ -143,7 +201,7 @@ def _check_kind(array: Any, name: str) -> None:
     if kind not in "fiub":
         raise InputTypeError(
             f"View {name!r} is not numeric: its dtype is {array.dtype}. "
-            "Drop or encode text columns and give numbers."
+            f"{_ADVICE.get(kind, 'Drop or encode text columns and give numbers.')}"
         )
 
 
@@ -152,7 +210,8 @@ def _check_shape(array: Any, name: str) -> None:
     if len(shape) != 2:
         raise InputError(
             f"View {name!r} must be 2-D (samples on rows, features on columns); "
-            f"its shape is {shape}. Reshape your data."
+            f"its shape is {shape}. Reshape your data: "
+            f"{_RESHAPE.get(len(shape), 'give an array, or a list of arrays')}."
         )
     if 0 in shape:
         what = "row" if shape[0] == 0 else "feature"
@@ -168,9 +227,19 @@ def check_rows_agree(arrays: Sequence[Any], names: Sequence[str]) -> int:
         seen = ", ".join(f"{n} has {c}" for n, c in zip(names, counts, strict=True))
         raise InputError(
             f"The views have different numbers of rows: {seen}. Every view must "
-            "describe the same rows in the same order."
+            f"describe the same rows in the same order{_turned(arrays, names)}."
         )
     return counts[0]
+
+
+def _turned(arrays: Sequence[Any], names: Sequence[str]) -> str:
+    """A hint where other views would agree if their samples stood on columns."""
+    shapes = [tuple(map(int, a.shape)) for a in arrays]
+    sides = sorted({side for shape in shapes for side in shape}, reverse=True)
+    wanted = max(sides, key=lambda side: sum(side in shape for shape in shapes))
+    agree = all(wanted in shape for shape in shapes)
+    turned = [n for n, s in zip(names, shapes, strict=True) if s[0] != wanted and agree]
+    return f"; turn {', '.join(turned)} with .T" if turned else ""
 
 
 def check_per_row(values: Any, n_samples: int, what: str) -> Any:
@@ -200,6 +269,11 @@ def row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
                 f"A mask of rows needs {n_samples} entries; its shape is {ids.shape}."
             )
         return np.flatnonzero(ids)
+    if ids.size and ids.dtype.kind not in "iu":
+        raise RowError(
+            f"Rows are chosen by whole numbers, a slice or a mask; got {rows!r}. A "
+            "view is chosen with views.view(name)."
+        )
     if ids.size and not (-n_samples <= ids.min() and ids.max() < n_samples):
         raise RowError(
             f"There are {n_samples} rows (0 … {n_samples - 1}); rows "
@@ -226,7 +300,13 @@ def check_feature_names(
 def check_present(present: Any, n_samples: int, n_views: int) -> Any:
     if present is None:
         return None
-    mask = np.asarray(present, dtype=bool)
+    try:
+        mask = np.asarray(present, dtype=bool)
+    except ValueError as error:
+        raise InputError(
+            f"The mask of present views is no table ({error}). Give an array of shape "
+            f"({n_samples}, {n_views})."
+        ) from error
     if mask.shape != (n_samples, n_views):
         raise InputError(
             f"The mask of present views must have shape ({n_samples}, {n_views}); "
@@ -294,8 +374,17 @@ def _files_of(array: Any) -> Iterator[Path]:
 def is_single_table(X: Any) -> bool:
     """One in-memory 2-D table, rather than a container of views."""
     if isinstance(X, (list, tuple)):
-        return len(X) == 0 or (
-            isinstance(X[0], (list, tuple))
-            and (len(X[0]) == 0 or np.ndim(X[0][0]) == 0)
-        )
-    return isinstance(X, np.ndarray) or sp.issparse(X) or hasattr(X, "columns")
+        rows = len(X) > 0 and all(isinstance(row, (list, tuple)) for row in X)
+        return rows and (len(X[0]) == 0 or np.ndim(X[0][0]) == 0)
+    frame = hasattr(type(X), "columns") and not hasattr(X, "collect")
+    return (
+        sp.issparse(X) or frame or (isinstance(X, np.ndarray) and not _holds_arrays(X))
+    )
+
+
+def check_table(X: Any) -> Any:
+    """One table as it is, or an array of its rows; it must have two dimensions."""
+    table = X if hasattr(X, "shape") else _to_array(X, "view0")
+    if len(table.shape) != 2:
+        _check_shape(table, "view0")
+    return table

@@ -209,7 +209,7 @@ class Views:
 
     def view(self, name: str | int) -> Any:
         """One view as it was given, by name or position."""
-        if isinstance(name, int):
+        if isinstance(name, int) and -self.n_views <= name < self.n_views:
             return self.arrays[name]
         if name not in self.names:
             raise InputError(
@@ -231,6 +231,11 @@ class Views:
         """
         if how != "mean":
             raise InputError(f"how={how!r} is unknown; the only way to fill is 'mean'.")
+        if like is not None and like.n_features != self.n_features:
+            raise InputError(
+                f"The views have {list(self.n_features)} features, those to fill like "
+                f"{list(like.n_features)}. Give the same views in the same order."
+            )
         return self._filled_with([feature_means(a) for a in (like or self).arrays])
 
     def _filled_with(self, means: Sequence[Any]) -> Views:
