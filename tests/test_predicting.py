@@ -12,7 +12,12 @@ from sklearn.pipeline import Pipeline
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
 from manyview.datasets import load, make_views
-from manyview.errors import InputError, NotFittedError, OrderWarning
+from manyview.errors import (
+    InputError,
+    NotFittedError,
+    OrderWarning,
+    OutsideWarning,
+)
 from manyview.methods import all_methods
 from manyview.metrics import clustering_scores
 from manyview.selection import neighbour_score
@@ -226,3 +231,47 @@ def test_half_of_handwritten_serves_the_other_half(data_dir):
         placed = clone(model).fit(views[half]).predict(views[rest])
         found.append(clustering_scores(views.labels[rest], placed)["ACC"])
     assert np.mean(found) > whole - 0.03
+
+
+@pytest.mark.parametrize("model", EMBEDDING, ids=lambda m: type(m).__name__)
+def test_new_rows_have_the_certainty_of_the_fit(model, data):
+    fitted = clone(model).fit(data)
+    placed = fitted.place(data)
+    assert np.array_equal(placed.labels, fitted.labels_)
+    np.testing.assert_allclose(placed.certainty, fitted.certainty_, atol=1e-6)
+    assert placed.outside.shape == (160, 3) and not placed.outside.any()
+
+
+@pytest.mark.parametrize("model", EMBEDDING, ids=lambda m: type(m).__name__)
+def test_rows_far_from_everything_are_said(model, data):
+    fitted = clone(model).fit(data[:120])
+    new = [np.asarray(x[120:]).copy() for x in data.arrays]
+    new[1][:7] += 1e3
+    with pytest.warns(OutsideWarning, match=r"7 of 40 .*\(7 in view 'view1'\)") as told:
+        labels = fitted.predict(new)
+    assert told[0].filename == __file__
+    with pytest.warns(OutsideWarning, match="7 of 40"):
+        fitted.transform(new)
+    with pytest.warns(OutsideWarning, match="7 of 40"):
+        placed = fitted.place(new)
+    assert np.array_equal(placed.labels, labels)
+    assert np.flatnonzero(placed.outside[:, 1]).tolist() == list(range(7))
+    assert not placed.outside[:, [0, 2]].any()
+    assert placed.certainty[:7].max() < 0.05 < placed.certainty[7:].max()
+
+
+def test_rows_like_those_of_the_fit_are_not_outside():
+    data = make_views(600, (6, 8), 3, random_state=5)
+    model = S2MVTC(3, random_state=0).fit(data[:300])
+    assert model.place(data[300:]).outside.mean() < 0.02
+
+
+def test_placed_rows_of_dask_are_lazy(data):
+    da = pytest.importorskip("dask.array")
+    model = AnchorSpectral(3, random_state=0).fit(data)
+    chunks = [da.from_array(np.asarray(x), chunks=(50, -1)) for x in data.arrays]
+    placed = model.place(chunks)
+    assert hasattr(placed.certainty, "dask")
+    here = model.place(data)
+    for lazy, found in zip(placed, here, strict=True):
+        np.testing.assert_allclose(np.asarray(lazy), found, atol=1e-6)

@@ -39,6 +39,7 @@ from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
 from manyview.running.progress import shown
 from manyview.selection import CHOICE, recall_or_choose
 from manyview.stages.costs import Cost, plan_of, shape_of
+from manyview.stages.reach import measure_reach
 from manyview.stages.rounds import History
 from manyview.stages.sampling import (
     INFLUENCE_ROWS,
@@ -290,6 +291,7 @@ class PassClusterer(
         self.embedding_ = engine.read(FIELD)
         place = (engine.dtype.name, engine.view_order)
         self._passes = Passes(*place, spectrum, start, rounds, found.centres)
+        self._reach = measure_reach(drawn, scalings)
         weights = np.ones(self.n_views_)
         if spectrum is not None:
             weights = spectrum.weights

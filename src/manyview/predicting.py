@@ -5,6 +5,7 @@ back what the fit gave.
 """
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,14 +19,34 @@ from manyview.arrays.from_torch import in_one_place
 from manyview.arrays.ops import to_host
 from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
+from manyview.errors import OutsideWarning
 from manyview.kmeans.certainty import certainty
 from manyview.kmeans.passes import FIELD, LABELS, Centres, assign_step
 from manyview.selection import neighbour_score
+from manyview.stages.reach import BEYOND, Reach, look_beyond
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
 from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, Any]
+
+
+class Placed(NamedTuple):
+    """Where new rows belong, and how clearly.
+
+    Attributes
+    ----------
+    labels : array (n_rows,)
+    certainty : array (n_rows,)
+        As `certainty_` of the fit, 0 to 1, less the farther a row lies outside all
+        that the model has seen.
+    outside : array (n_rows, n_views) of bool
+        In which views a row lies farther from the rows of the fit than any of these.
+    """
+
+    labels: IntArray
+    certainty: FloatArray
+    outside: FloatArray
 
 
 class Passes(NamedTuple):
@@ -56,6 +77,7 @@ class PredictsByReplay(
     device: str | None
     embedding_: FloatArray
     _passes: Passes
+    _reach: Reach
 
     def predict(self, X: Any) -> IntArray:
         """Cluster of every row of new views, row by row."""
@@ -63,6 +85,26 @@ class PredictsByReplay(
         self._warn_of_new_rows()
         found: IntArray = views.each(self._without_rows()._labels_of, np.intp, None)
         return found
+
+    def place(self, X: Any) -> Placed:
+        """Cluster of every row of new views, and how clearly it belongs there.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from manyview import S2MVTC
+        >>> from manyview.datasets import make_views
+        >>> views = make_views(120, (5, 4), 3, random_state=0)
+        >>> model = S2MVTC(3, random_state=0).fit(views)
+        >>> new = model.place(views[:5])
+        >>> bool((new.labels == model.labels_[:5]).all()), bool(new.outside.any())
+        (True, False)
+        """
+        views = self._views_to_predict(X)
+        self._warn_of_new_rows()
+        width = 2 + views.n_views
+        found = views.each(self._without_rows()._placed_of, np.float64, width)
+        return Placed(found[:, 0].astype(np.intp), found[:, 1], found[:, 2:] > 0)
 
     def transform(self, X: Any) -> FloatArray:
         """Consensus embedding of every row of new views, row by row."""
@@ -116,6 +158,19 @@ class PredictsByReplay(
         found: IntArray = engine.read(LABELS)
         return found if is_torch_array(found) else found.astype(np.intp, copy=False)
 
+    def _placed_of(self, views: Views) -> FloatArray:
+        """Labels, certainty and the views a row lies outside in, side by side."""
+        engine = self._embed(views)
+        engine.run(assign_step, self._passes.centres, title="Labels", views=False)
+        labels, rows = to_host(engine.read(LABELS)), to_host(engine.read(FIELD))
+        sure = certainty(rows, self._passes.centres)
+        beyond = np.zeros((len(labels), views.n_views))
+        if getattr(self, "_reach", None) is not None:
+            own = to_host(engine.read(BEYOND))
+            beyond = own[:, np.argsort(self._passes.view_order)].astype(np.float64)
+        sure = sure / np.maximum(beyond.max(axis=1), 1.0)
+        return np.column_stack([labels, sure, beyond > 1.0])
+
     def _embedding_of(self, views: Views) -> FloatArray:
         found: FloatArray = self._embed(views).read(FIELD)
         return found
@@ -127,6 +182,12 @@ class PredictsByReplay(
             device=self.device,
             view_order=self._passes.view_order,
         )
+        reach: Reach | None = getattr(self, "_reach", None)
+        if reach is not None:
+            names = tuple(views.names[v] for v in self._passes.view_order)
+            outside = look_beyond(engine, reach, names)
+            if outside is not None:
+                warnings.warn(outside, OutsideWarning, stacklevel=5)
         self._replay(engine)
         return engine
 

@@ -17,7 +17,13 @@ import pytest
 import manyview
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.checks import example_views
-from manyview.errors import FileError, InputTypeError, NotFittedError, ResourceError
+from manyview.errors import (
+    FileError,
+    InputTypeError,
+    NotFittedError,
+    OutsideWarning,
+    ResourceError,
+)
 from manyview.files import container
 from manyview.files.schema import PLACE
 from manyview.methods import all_methods
@@ -303,8 +309,8 @@ def test_nesting_without_end_is_refused(saved, tmp_path):
 def test_values_nested_without_end_are_refused(saved, tmp_path):
     (_, text), *rest = parts_of(saved)
     deep = b'{"list": [' * 3000 + b"null" + b"]}" * 3000
-    for version in (b"1", b"2"):
-        text = text.replace(b'"version": 2', b'"version": ' + version)
+    for version in (b"1", b"2", b"3"):
+        text = text.replace(b'"version": 3', b'"version": ' + version)
         hostile = text.replace(b'"fitted": {', b'"fitted": {"x_": ' + deep + b", ")
         with pytest.raises(FileError, match=r"broken|no JSON"):
             manyview.load_model(sealed([("model.json", hostile), *rest], tmp_path))
@@ -319,7 +325,7 @@ def test_the_file_says_what_it_is(fitted, saved):
     (name, text), *arrays = parts_of(saved)
     assert name == "model.json"
     meta = json.loads(text)
-    assert meta["format"] == "manyview model" and meta["version"] == 2
+    assert meta["format"] == "manyview model" and meta["version"] == 3
     assert meta["manyview"] == manyview.__version__
     assert meta["class"] == "AnchorSpectral"
     assert set(meta) == {"format", "version", "manyview", "class", "params", "fitted"}
@@ -425,7 +431,7 @@ def test_every_refusal_names_the_file_and_what_to_do(saved, tmp_path):
         manyview.load_model(strange)
     old = changed(saved, tmp_path, lambda meta: meta.update(version=0, manyview="0.9"))
     with pytest.raises(
-        FileError, match=r"version 0 .*reads versions 1 to 2.*manyview 0\.9"
+        FileError, match=r"version 0 .*reads versions 1 to 3.*manyview 0\.9"
     ):
         manyview.load_model(old)
     gone = {"class": "Gone", "manyview": "0.9"}
@@ -464,6 +470,28 @@ def test_five_strange_names_are_listed(saved, tmp_path):
     by = rf"named p0, p1, p2, p3, p4\. It was written by manyview {VERSION};"
     with pytest.raises(FileError, match=by):
         manyview.load_model(path)
+
+
+def test_a_file_of_version_2_knows_no_reach(saved, fitted, tmp_path):
+    def older(meta):
+        meta.update(version=2)
+        del meta["fitted"]["reach"]
+
+    model = manyview.load_model(changed(saved, tmp_path, older))
+    far = [x + 1e6 for x in example_views()]
+    assert not hasattr(model, "_reach")
+    assert np.array_equal(model.predict(example_views()), fitted.labels_)
+    assert not model.place(far).outside.any()
+    again = manyview.load_model(model.save(tmp_path / "again.manyview"))
+    assert np.array_equal(again.labels_, fitted.labels_)
+
+
+def test_how_far_the_rows_reach_comes_back(saved, fitted):
+    again = manyview.load_model(saved)
+    far = [x + 1e6 for x in example_views()]
+    with pytest.warns(OutsideWarning):
+        assert again.place(far).outside.all()
+    assert again._reach.radii == fitted._reach.radii
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 
 from manyview.errors import FileError, ManyviewWarning
 
-VERSION = 2  # of the model format: files of all earlier ones are translated
+VERSION = 3  # of the model format: files of all earlier ones are translated
 Content = dict[str, Any]
 
 # Version 1 named records and hidden values as the code of its release did.
@@ -165,4 +165,9 @@ def _rename_records(value: Any) -> Any:
     return {kind: ["direction start" if name == "Start" else words, renamed]}
 
 
-_STEPS: tuple[Callable[[Content], Content], ...] = (_from_1,)
+def _from_2(content: Content) -> Content:
+    """Version 3 adds how far the rows of a fit reach, which earlier ones do not say."""
+    return content
+
+
+_STEPS: tuple[Callable[[Content], Content], ...] = (_from_1, _from_2)

@@ -36,6 +36,7 @@ RECORDS = {
     "passes": _record(
         "predicting.Passes", "dtype view_order spectrum start rounds centres"
     ),
+    "reach": _record("stages.reach.Reach", "scalings landmarks radii counts"),
     "scaling": _record(
         "stages.scaling.Scaling", "kind root shift scale unit dtype", missing="gaps"
     ),
@@ -93,6 +94,7 @@ ATTRIBUTES = {
     "moments": "_moments",
     "passes": "_passes",
     "projections": "_Us",
+    "reach": "_reach",
     "scalings": "_scalings",
 }
 
