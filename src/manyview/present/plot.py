@@ -51,7 +51,7 @@ STEPS = 12
 FEWEST_ROWS = 50  # t-SNE needs three neighbours per unit of perplexity
 BY_TREE = 4_000  # rows; a tree is quicker below, a grid above
 MOST_NAMES = 40  # groups; more names would cover the points
-PANEL = 4.2  # inches; at half its size the text can still be read
+PANEL = 3.6  # inches; at half its size the text can still be read
 PER_INCH = 10  # characters of a title
 DPI = 160  # sharp in print at half a page's width, and still a small file
 
@@ -238,7 +238,7 @@ def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Fi
     first = np.asarray(next(iter(groupings.values())))[flat.rows]
     for axis, (name, groups) in zip(axes, groupings.items(), strict=True):
         own = np.asarray(groups)[flat.rows]
-        size = np.clip(10_000 / n_shown, 2, 30)
+        size = np.clip(7_000 / n_shown, 2, 30)
         scatter_groups(axis, flat.points, own, size, match_groups(first, own))
         if len(np.unique(own)) <= MOST_NAMES:
             _write_names(axis, flat.points, own)
@@ -246,7 +246,7 @@ def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Fi
         axis.set_title(name, fontsize=12)
     part = "" if n_shown == n_samples else f" drawn from {n_samples:,}"
     caption = f"{n_shown:,} rows{part}, laid out by {flat.how}; axes have no unit"
-    figure.supxlabel(caption, fontsize=10)
+    figure.supxlabel(caption, fontsize=11)
     return figure
 
 
