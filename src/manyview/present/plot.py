@@ -45,7 +45,8 @@ MOST_POINTS = 10_000  # more hide each other, and t-SNE's time grows with them
 # progress is told in. From principal components these are enough: in a quarter of the
 # time of the usual 250, 500 and 0.5 the digits keep as many of their neighbours
 # (trustworthiness .997 of the embedding and .992 of the pixels, as before).
-EARLY, LATE = 100, 200
+EARLY = 100
+LATE = 200
 THETA = 0.8
 STEPS = 12
 FEWEST_ROWS = 50  # t-SNE needs three neighbours per unit of perplexity
