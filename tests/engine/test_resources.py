@@ -83,9 +83,13 @@ def container(tmp_path, monkeypatch):
     """A machine without control groups; the test adds what it wants."""
     monkeypatch.setattr(resources, "_MEMBERSHIPS", tmp_path / "memberships")
     monkeypatch.setattr(resources, "_CGROUPS", tmp_path)
-    physical_memory.cache_clear()
+    for asked in (physical_memory, resources._allowed_cores):
+        asked.cache_clear()
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 64)
     yield tmp_path
-    physical_memory.cache_clear()
+    for asked in (physical_memory, resources._allowed_cores):
+        asked.cache_clear()
 
 
 def test_a_machine_without_containers(container):
@@ -110,12 +114,39 @@ def test_the_limit_of_a_container_counts(container, membership, folder, file):
     assert parse_size(None) == 123456789 // 2
 
 
+@pytest.mark.parametrize(
+    ("membership", "folder", "files", "n"),
+    [
+        ("0::/", ".", {"cpu.max": "300000 100000"}, 3),
+        ("0::/job/step", "job", {"cpu.max": "150000 100000"}, 2),
+        ("0::/job", "job", {"cpu.max": "5000 100000"}, 1),
+        (
+            "3:cpu,cpuacct:/docker/abc",
+            "cpu,cpuacct/docker/abc",
+            {"cpu.cfs_quota_us": "400000", "cpu.cfs_period_us": "100000"},
+            4,
+        ),
+    ],
+)
+def test_the_share_of_a_container_counts(container, membership, folder, files, n):
+    (container / "memberships").write_text(f"9:pids:/x\n{membership}\n")
+    (container / folder).mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (container / folder / name).write_text(f"{text}\n")
+    assert n_cores() == n
+
+
 def test_a_container_without_a_limit(container):
-    (container / "memberships").write_text("0::/\n4:memory:/\n")
+    (container / "memberships").write_text("0::/\n4:memory:/\n3:cpu:/\n")
+    (container / "cpu.max").write_text("max 100000\n")
+    (container / "cpu").mkdir()
+    (container / "cpu" / "cpu.cfs_quota_us").write_text("-1\n")
+    (container / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
     (container / "memory.max").write_text("max\n")
     (container / "memory").mkdir()
     (container / "memory" / "memory.limit_in_bytes").write_text(f"{2**63 - 4096}\n")
     assert physical_memory() == psutil.virtual_memory().total
+    assert n_cores() == 64
 
 
 def test_what_this_process_holds_grows_with_its_arrays():

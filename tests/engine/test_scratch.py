@@ -1,10 +1,12 @@
 """State on disk and rows read from mapped files."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+from manyview.engine import scratch
 from manyview.engine.contract import Result
 from manyview.engine.local import RowState
 from manyview.engine.scratch import Budget, FileRows, Scratch, unmapped
@@ -150,6 +152,43 @@ def test_scratch_files_have_no_name(values, tmp_path, monkeypatch):
     state = RowState(SLICES, budget_with(0))
     fill(state, x=values)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def no_places(monkeypatch):
+    """A system without reads and writes at a place, such as Windows."""
+    for name in ("preadv", "pwrite", "posix_fadvise"):
+        monkeypatch.delattr(os, name, raising=False)
+
+
+@pytest.mark.usefixtures("no_places")
+def test_systems_without_reads_at_a_place_take_turns(values, tmp_path):
+    state = RowState(SLICES, budget_with(0))
+    fill(state, x=values)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: state.of_block(n)["x"], [0, 1, 2] * 20))
+    for number, own in enumerate(found):
+        np.testing.assert_array_equal(own, values[SLICES[number % 3]])
+    np.testing.assert_array_equal(state.read("x"), values)
+    np.save(tmp_path / "x.npy", values)
+    rows = FileRows(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    np.testing.assert_array_equal(rows[2:9], values[2:9])
+    np.testing.assert_array_equal(rows[np.array([7, 0])], values[[7, 0]])
+
+
+def test_freed_memory_is_kept_where_nothing_takes_it_back(monkeypatch):
+    monkeypatch.setattr(os, "name", "nt")
+    monkeypatch.setattr(scratch.ctypes, "CDLL", None)
+    budget_with(0).give_back()
+
+
+def test_rows_of_a_replaced_file_stay_those_that_were_mapped(values, tmp_path):
+    for name in ("x", "other"):
+        np.save(tmp_path / f"{name}.npy", values if name == "x" else -values)
+    views = Views([np.load(tmp_path / "x.npy", mmap_mode="r")])
+    (tmp_path / "other.npy").replace(tmp_path / "x.npy")
+    block = unmapped(views).block(slice(0, 10), np.float32)
+    np.testing.assert_array_equal(block.views[0], values)
 
 
 def test_full_disk_is_a_sentence(values, monkeypatch):

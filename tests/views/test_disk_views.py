@@ -13,7 +13,7 @@ OPENED = []
 def open_views(*paths):
     OPENED.append(paths)
     arrays = [np.full((1000, 3), float(path)) for path in paths]
-    return DiskViews(arrays, opener=open_views, paths=paths, names=list(paths))
+    return DiskViews(arrays, opener=open_views, given=paths, names=list(paths))
 
 
 def test_only_the_paths_travel():
@@ -55,4 +55,4 @@ def open_holed(*paths):
     arrays = [np.arange(1000.0)[:, None] + float(p) + np.zeros(3) for p in paths]
     for x in arrays:
         x[0, 0] = np.nan
-    return DiskViews(arrays, opener=open_holed, paths=paths, names=list(paths))
+    return DiskViews(arrays, opener=open_holed, given=paths, names=list(paths))

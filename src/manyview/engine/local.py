@@ -39,6 +39,7 @@ from manyview.engine.dask import DaskEngine
 from manyview.engine.dask_workers import find_client
 from manyview.engine.device import DeviceEngine, find_device, workers_device
 from manyview.engine.resources import n_cores, physical_memory
+from manyview.engine.row_pieces import unpacked_once
 from manyview.engine.scratch import (
     Budget,
     FiledState,
@@ -83,7 +84,7 @@ class LocalEngine:
             rows = rows_within(limit, rows, views.n_features, self.dtype)
         self._order, found = content_order(views, self.dtype, rows)
         self.view_order = tuple(found if view_order is None else view_order)
-        ordered = views.in_order(self.view_order)
+        ordered = unpacked_once(views.in_order(self.view_order), rows)
         self.views = ordered if limit is None else unmapped(ordered)
         self._slices = cut(len(views), rows)
         budget = None

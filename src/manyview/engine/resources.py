@@ -19,30 +19,48 @@ _UNITS |= {"": 1, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?|)b?\s*", re.IGNORECASE)
 _MEMBERSHIPS = Path("/proc/self/cgroup")
 _CGROUPS = Path("/sys/fs/cgroup")
-_allowed_cores = cache(joblib.cpu_count)  # asking a container takes milliseconds
 
 
 @cache
 def physical_memory() -> int:
     """Bytes of memory of this machine, or fewer if its container allows fewer."""
-    return min([int(psutil.virtual_memory().total), *_container_limits()])
+    limits = [
+        int(text)
+        for folder in _groups("memory")
+        for text in _words(folder / "memory.max", folder / "memory.limit_in_bytes")
+        if text.isdigit()  # and not "max"
+    ]
+    return min([int(psutil.virtual_memory().total), *limits])
 
 
-def _container_limits() -> Iterator[int]:
-    """Memory limits of the control groups (versions 2 and 1) this process is in."""
+@cache
+def _allowed_cores() -> int:
+    """Cores of this process, or fewer if its container gives it less of their time."""
+    allowed = [int(joblib.cpu_count())]
+    for folder in _groups("cpu"):
+        one, two = folder / "cpu.cfs_quota_us", folder / "cpu.cfs_period_us"
+        quota = _words(folder / "cpu.max") or _words(one) + _words(two)
+        if len(quota) == 2 and quota[0].isdigit():  # neither "max" nor -1
+            allowed.append(-(-int(quota[0]) // max(int(quota[1]), 1)))
+    return max(1, min(allowed))
+
+
+def _groups(controller: str) -> Iterator[Path]:
+    """Folders of the control groups (versions 2 and 1) that this process is in."""
     lines = _MEMBERSHIPS.read_text().splitlines() if _MEMBERSHIPS.exists() else []
     for line in lines:
         _, controllers, group = line.split(":", 2)
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        file = "memory.limit_in_bytes" if controllers else "memory.max"
-        root = _CGROUPS / controllers
-        own = root / group.lstrip("/")
-        # Within a container the group may be named as its host sees it.
-        for folder in {root, own, *(p for p in own.parents if root in p.parents)}:
-            text = (folder / file).read_text() if (folder / file).is_file() else ""
-            if text.strip().isdigit():  # and not "max"
-                yield int(text)
+        if not controllers or controller in controllers.split(","):
+            root = _CGROUPS / controllers
+            own = root / group.lstrip("/")
+            # Within a container the group may be named as its host sees it.
+            yield from {root, own, *(p for p in own.parents if root in p.parents)}
+
+
+def _words(*files: Path) -> list[str]:
+    """What the first of the files that is there says."""
+    found = (file.read_text().split() for file in files if file.is_file())
+    return next(found, [])
 
 
 def resident_bytes() -> int:

@@ -12,6 +12,7 @@ import errno
 import os
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,18 +35,21 @@ WORK_SHARE = 0.12
 LEAST_ROWS = 256
 # The interpreter with its libraries, and the driver's matrices of a small fit.
 LEAST_LIMIT = 500 * 10**6
+_turn = threading.Lock()  # of those who move the place in a file
 
 
 class Scratch:
-    """One field of all rows in a file without a name."""
+    """One field of all rows in a file without a name, or rows in the given one."""
 
-    def __init__(self, n_rows: int, model: Array) -> None:
+    def __init__(self, n_rows: int, model: Array, file: Any = None) -> None:
         self.dtype, self.shape = model.dtype, (n_rows, *model.shape[1:])
         self.row_bytes = int(np.prod(model.shape[1:], dtype=np.int64)) * (
             model.dtype.itemsize
         )
-        self._file = tempfile.TemporaryFile(prefix="manyview-")
-        weakref.finalize(self, self._file.close)
+        if file is None:
+            file = tempfile.TemporaryFile(prefix="manyview-", buffering=0)
+        self._file = file
+        weakref.finalize(self, file.close)
         self._is_lent = False
 
     def write(self, first: int, values: Array) -> None:
@@ -54,7 +58,7 @@ class Scratch:
         offset = first * self.row_bytes
         try:
             while left:
-                done = os.pwrite(self._file.fileno(), left, offset)
+                done = _write_at(self._file, left, offset)
                 left, offset = left[done:], offset + done
         except OSError as error:
             if error.errno != errno.ENOSPC:
@@ -68,7 +72,7 @@ class Scratch:
     def read(self, first: int, n_rows: int) -> Array:
         """Consecutive rows in a fresh array."""
         out = np.empty((n_rows, *self.shape[1:]), dtype=self.dtype)
-        read_into(self._file.fileno(), out, first * self.row_bytes)
+        read_into(self._file, out, first * self.row_bytes)
         return out
 
     def holds(self, values: Array) -> bool:
@@ -82,17 +86,33 @@ class Scratch:
         return np.memmap(self._file, self.dtype, mode="r+", shape=self.shape)
 
 
-def read_into(descriptor: int, out: Array, offset: int) -> None:
-    """Fill an array from a file."""
+def read_into(file: Any, out: Array, offset: int) -> None:
+    """Fill an array from a file without a buffer."""
     left = memoryview(out.reshape(-1).view(np.uint8))
     while left:
-        done = os.preadv(descriptor, [left], offset)
+        done = _read_at(file, left, offset)
         if not done:
             raise ResourceError(
                 "A file ended early while its rows were read. Start again when nothing "
                 "else writes to it."
             )
         left, offset = left[done:], offset + done
+
+
+def _read_at(file: Any, into: memoryview, offset: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(file.fileno(), [into], offset)
+    with _turn:  # as on Windows
+        file.seek(offset)
+        return int(file.readinto(into))
+
+
+def _write_at(file: Any, values: memoryview, offset: int) -> int:
+    if hasattr(os, "pwrite"):
+        return os.pwrite(file.fileno(), values, offset)
+    with _turn:
+        file.seek(offset)
+        return int(file.write(values))
 
 
 class FileRows:
@@ -118,24 +138,28 @@ class FileRows:
             ahead = 4 * out.nbytes
             flag = os.POSIX_FADV_WILLNEED
             os.posix_fadvise(self._file.fileno(), offset + out.nbytes, ahead, flag)
-        read_into(self._file.fileno(), out, offset)
+        read_into(self._file, out, offset)
         return out
 
     def _gather(self, rows: Array) -> Array:
         out = np.empty((rows.size, self.shape[1]), dtype=self.dtype)
         for i, row in enumerate(rows):
-            read_into(
-                self._file.fileno(), out[i], self._first + int(row) * self._row_bytes
-            )
+            read_into(self._file, out[i], self._first + int(row) * self._row_bytes)
         return out
 
 
 def unmapped(views: Views) -> Views:
-    """The same views; mapped arrays are read row by row instead."""
+    """The same views; mapped arrays are read row by row instead.
+
+    But for those whose file has another one in its place.
+    """
     found = copy.copy(views)
     found.arrays = tuple(
         FileRows(a)
-        if isinstance(a, np.memmap) and a.flags.c_contiguous and a.filename
+        if isinstance(a, np.memmap)
+        and a.flags.c_contiguous
+        and a.filename
+        and views.still_there(Path(str(a.filename)))
         else a
         for a in views.arrays
     )
@@ -200,7 +224,8 @@ class Budget:
 
     def give_back(self) -> None:
         """Return freed memory to the system; what C's allocator keeps counts."""
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        library = ctypes.CDLL(None) if os.name == "posix" else None
+        trim = getattr(library, "malloc_trim", None)
         if trim is not None:
             trim(0)
 

@@ -108,7 +108,7 @@ def _put_in_place(folder: Path, target: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    with path.open("rb") as file:
+    with path.open("r+b") as file:  # Windows flushes only what may be written
         os.fsync(file.fileno())
 
 

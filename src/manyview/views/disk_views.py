@@ -11,7 +11,7 @@ from manyview.views.views import Views
 
 
 class DiskViews(Views):
-    """Views of paths; pickled as ``opener(*paths)``, so every process opens its own.
+    """Views of files; pickled as ``opener(*given)``, so every process opens its own.
 
     The opener is a function at the top of a module; other `parts` are as in `Views`.
     """
@@ -21,11 +21,11 @@ class DiskViews(Views):
         views: Any,
         *,
         opener: Callable[..., DiskViews],
-        paths: tuple[str, ...],
+        given: tuple[Any, ...],
         **parts: Any,
     ) -> None:
         super().__init__(views, **parts)
-        self.opener, self.paths = opener, paths
+        self.opener, self.given = opener, given
         self._changes: tuple[tuple[str, Any], ...] = ()  # since, to be made again
 
     def __copy__(self) -> DiskViews:
@@ -35,7 +35,7 @@ class DiskViews(Views):
         return found
 
     def __reduce__(self) -> Any:
-        return _open_again, (self.opener, self.paths, self._changes)
+        return _open_again, (self.opener, self.given, self._changes)
 
     def in_order(self, view_order: Sequence[int]) -> DiskViews:
         """The same rows with these views, in this order, in other processes too."""
@@ -58,10 +58,10 @@ class DiskViews(Views):
 
 def _open_again(
     opener: Callable[..., DiskViews],
-    paths: tuple[str, ...],
+    given: tuple[Any, ...],
     changes: tuple[tuple[str, Any], ...],
 ) -> DiskViews:
-    found = opener(*paths)
+    found = opener(*given)
     for how, value in changes:
         found = getattr(found, how)(value)
     return found

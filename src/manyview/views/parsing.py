@@ -332,14 +332,14 @@ class FileStamp(NamedTuple):
 
 def watch(arrays: Iterable[Any]) -> tuple[FileStamp, ...]:
     """The files that the arrays read from."""
-    found = {path: _look(path) for a in arrays for path in _files_of(a)}
+    found = {path: look(path) for a in arrays for path in _files_of(a)}
     return tuple(w for w in found.values() if w is not None)
 
 
 def require_unchanged(files: Iterable[FileStamp]) -> None:
     """Raise a `FileError` if one of the files was written to since."""
     for before in files:
-        now = _look(before.path)
+        now = look(before.path)
         if now is None or now.inode != before.inode or now == before:
             continue
         raise FileError(
@@ -349,7 +349,8 @@ def require_unchanged(files: Iterable[FileStamp]) -> None:
         )
 
 
-def _look(path: Path) -> FileStamp | None:
+def look(path: Path) -> FileStamp | None:
+    """The file as it is now; None where there is none."""
     try:
         facts = path.stat()
     except OSError:
@@ -364,6 +365,7 @@ def _files_of(array: Any) -> Iterator[Path]:
     file: Any = getattr(array, "file", None)
     if getattr(file, "mode", None) == "r":  # of HDF5, not opened for writing by us
         yield Path(str(file.filename))
+    yield from getattr(array, "files", ())  # of rows that are decoded from them
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap) and array.filename is not None:
             yield Path(str(array.filename))

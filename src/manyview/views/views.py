@@ -10,6 +10,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from manyview.views.parsing import (
     check_names,
     check_per_row,
     check_present,
+    look,
     parse_view,
     reads_on_demand,
     require_unchanged,
@@ -262,6 +264,12 @@ class Views:
     def in_memory(self) -> bool:
         """Do all views lie in this process's memory, none on disk?"""
         return not self._files and not any(reads_on_demand(a) for a in self.arrays)
+
+    def still_there(self, path: Path) -> bool:
+        """Is the file of some rows still the one it was, not another in its place?"""
+        known = {stamp.path: stamp.inode for stamp in self._files}
+        now = look(path)
+        return now is not None and now.inode == known.get(path)
 
     def in_order(self, view_order: Sequence[int]) -> Views:
         """The same rows with these views, in this order."""

@@ -18,6 +18,7 @@ def job(tmp_path, parts, monkeypatch):
     out = tmp_path / "out"
     out.mkdir()
     return {
+        "task": "copy",
         "path": str(tmp_path / "d.npz"),
         "out": str(out),
         "stream": False,

@@ -88,6 +88,7 @@ def test_memory_beyond_the_limit_ends_in_a_sentence(tmp_path):
     """Whatever slips through the checks before allocation meets the cap."""
     job = {"path": str(tmp_path / "d.csv"), "out": str(tmp_path), "stream": False}
     job |= {"time_limit": 60, "views": None, "labels": None, "memory_limit": 10**6}
+    job |= {"task": "copy"}
     (tmp_path / "d.csv").write_text("1,2\n3,4\n")
     script = f"""
     from manyview.datasets.isolated import child

@@ -10,19 +10,28 @@ import os
 import sys
 import time
 from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
 from manyview.datasets.data_folder import write_data_folder
+from manyview.datasets.formats.by_rows import open_by_rows, parquet_files
 from manyview.datasets.formats.tabular import import_engine
+from manyview.datasets.isolated.rows import Stamp, stamp_of
 from manyview.datasets.one_file import detect_format, out_of_memory, read_file
-from manyview.datasets.raw_data import Request, clean_name
+from manyview.datasets.raw_data import RawData, Request, clean_name
 from manyview.engine.resources import limit_address_space
 from manyview.errors import FileError, ManyviewError
+from manyview.files.npy_file import native
 
 # Beyond the data itself: one conversion (transpose, CSC to CSR) and buffers.
 _WORK_COPIES = 2
 _WORK_BYTES = 256 * 2**20
+# Files whose pieces are asked for in turn: one per view.
+_MOST_OPEN = 64
 
 
 def main() -> None:
@@ -44,16 +53,13 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
     """Do one job; the reply holds ``error`` and ``message``, None when all is well,
     and the reader's ``notes``."""
     path = Path(job["path"])
-    request = Request(job["views"], job["labels"], job["memory_limit"])
+    names = None if job["views"] is None else tuple(job["views"])
+    request = Request(names, job["labels"], job["memory_limit"])
     failure: ManyviewError
     try:
         _prepare(path, request, job["time_limit"])
-        with ExitStack() as stack:
-            raw = read_file(path, request, stack)
-            if not job["stream"]:
-                raw.require_room(request.memory_limit, path.name)
-            write_data_folder(raw, Path(job["out"]), checksums=job["stream"])
-        return {"error": None, "message": None, "notes": raw.notes}
+        found = _TASKS[job["task"]](job, path, request)
+        return {"error": None, "message": None, **found}
     except ManyviewError as error:
         failure = error
     except MemoryError:
@@ -66,7 +72,66 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
     return {"error": type(failure).__name__, "message": str(failure)}
 
 
+def _copy(job: dict[str, Any], path: Path, request: Request) -> dict[str, Any]:
+    """Everything a file holds into a folder in our layout."""
+    with ExitStack() as stack:
+        raw = read_file(path, request, stack)
+        if not job["stream"]:
+            raw.require_room(request.memory_limit, path.name)
+        write_data_folder(raw, Path(job["out"]), checksums=job["stream"])
+    return {"notes": raw.notes}
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _opened(path: Path, stamp: Stamp, request: Request) -> RawData:
+    if stamp_of(path) != stamp:
+        raise FileError(
+            f"{path} was changed while its rows were in use. Start again when nothing "
+            "writes to it."
+        )
+    return open_by_rows(path, request)
+
+
+def _open(job: dict[str, Any], path: Path, request: Request) -> dict[str, Any]:
+    """What a file holds, but for the rows of its views."""
+    raw = _opened(path, _as_stamp(job["stamp"]), request)
+    rest = replace(raw, views=[], names=[], feature_names=None)
+    write_data_folder(rest, Path(job["out"]), checksums=False)
+    features = raw.feature_names or [None] * len(raw.views)
+    about = [
+        {
+            "name": name,
+            "shape": [int(n) for n in rows.shape],
+            "dtype": native(rows.dtype).str,
+            "edges": rows.edges,
+            "feature_names": own,
+        }
+        for name, rows, own in zip(raw.names, raw.views, features, strict=True)
+    ]
+    return {"notes": raw.notes, "rows": about}
+
+
+def _unpack(job: dict[str, Any], path: Path, request: Request) -> dict[str, Any]:
+    """One piece of one view, row by row."""
+    rows = _opened(path, _as_stamp(job["stamp"]), request).views[job["view"]]
+    dtype = native(rows.dtype)
+    with (Path(job["out"]) / "rows").open("wb") as file:
+        for batch in rows.batches(job["number"]):
+            file.write(np.ascontiguousarray(batch, dtype=dtype).data)
+    return {}
+
+
+def _as_stamp(parts: list[list[Any]]) -> Stamp:
+    return tuple((name, inode, size, time) for name, inode, size, time in parts)
+
+
+_TASKS = {"copy": _copy, "open": _open, "unpack": _unpack}
+
+
 def _import_parser(path: Path) -> None:
+    if parquet_files(path):
+        import_engine()
+        return
     kind = detect_format(path)
     if kind in ("csv", "parquet"):
         import_engine()

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,9 @@ class Sandbox:
     Parameters
     ----------
     time_limit : float
-        Seconds one file may take.
+        Seconds one file, or one piece of it, may take.
+    idle_limit : float, optional
+        Seconds after which a child without work is stopped, where nobody does.
 
     Attributes
     ----------
@@ -42,10 +45,15 @@ class Sandbox:
         How often the child crashed or was stopped at the time limit.
     """
 
-    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
-        self.time_limit = time_limit
+    def __init__(
+        self, time_limit: float = TIME_LIMIT, idle_limit: float | None = None
+    ) -> None:
+        self.time_limit, self.idle_limit = time_limit, idle_limit
         self.n_deaths = 0
         self._child: subprocess.Popen[str] | None = None
+        self._end: Any = None  # of the child, at the latest when this process ends
+        self._rest: threading.Timer | None = None
+        self._lock = threading.RLock()  # one job at a time
 
     def __enter__(self) -> Sandbox:
         return self
@@ -57,35 +65,49 @@ class Sandbox:
         """The content of a file, mapped from a folder that is already deleted."""
         folder = Path(tempfile.mkdtemp(prefix="manyview-read-"))
         try:
-            notes = self._run(path, request, folder, stream=False)
+            reply = self._copy(path, request, folder, stream=False)
             raw = open_data_folder(folder, verify=False, private=True)
-            return replace(raw, notes=notes)
+            return replace(raw, notes=tuple(reply["notes"]))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def write(self, path: Path, request: Request, folder: Path) -> tuple[str, ...]:
         """Have the child write a file into a folder in our layout; its notes."""
-        return self._run(path, request, folder, stream=True)
+        return tuple(self._copy(path, request, folder, stream=True)["notes"])
 
-    def _run(
-        self, path: Path, request: Request, out: Path, *, stream: bool
-    ) -> tuple[str, ...]:
-        job = {
-            "path": str(path.absolute()),
-            "out": str(out),
-            "stream": stream,
-            "time_limit": self.time_limit,
-            **asdict(request),
-        }
-        try:
-            reply = self._exchange(json.dumps(job), path)
-        except BaseException:  # Ctrl-C included: never leave a child behind
-            self._stop()
-            raise
+    def _copy(self, path: Path, request: Request, out: Path, *, stream: bool) -> Any:
+        return self.ask(path, request, task="copy", out=str(out), stream=stream)
+
+    def ask(self, path: Path, request: Request, **job: Any) -> Any:
+        """Have the child do a job on a file; its reply."""
+        job |= {"path": str(path.absolute()), "time_limit": self.time_limit}
+        text = json.dumps(job | asdict(request))
+        with self._lock:
+            self._stay()
+            try:
+                reply = self._exchange(text, path)
+            except BaseException:  # Ctrl-C included: never leave a child behind
+                self._stop()
+                raise
+            self._leave_soon()
         if reply["error"] is not None:
             kinds = {kind.__name__: kind for kind in ManyviewError.__subclasses__()}
             raise kinds.get(reply["error"], FileError)(reply["message"])
-        return tuple(printable(str(note)) for note in reply["notes"])
+        notes = [printable(str(note)) for note in reply.get("notes", ())]
+        return reply | {"notes": notes}
+
+    def _stay(self) -> None:
+        """There is work: whoever waits to stop the child may go."""
+        if self._rest is not None:
+            self._rest.cancel()
+        self._rest = None
+
+    def _leave_soon(self) -> None:
+        """Stop the child after a while, unless there is work again."""
+        if self.idle_limit is not None:
+            self._rest = threading.Timer(self.idle_limit, self._stop)
+            self._rest.daemon = True
+            self._rest.start()
 
     def _exchange(self, job: str, path: Path) -> Any:
         child = self._start()
@@ -138,14 +160,21 @@ class Sandbox:
             env=_environment(),
             start_new_session=True,
         )
+        self._end = weakref.finalize(self, _stop_child, self._child)
         return self._child
 
     def _stop(self) -> None:
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            with contextlib.suppress(BrokenPipeError):
-                child.communicate()  # waits and closes the pipes
+        with self._lock:
+            self._stay()
+            self._child = None
+            if self._end is not None:
+                self._end()
+
+
+def _stop_child(child: subprocess.Popen[str]) -> None:
+    child.kill()
+    with contextlib.suppress(BrokenPipeError):
+        child.communicate()  # waits and closes the pipes
 
 
 def _crash(path: Path, status: int) -> FileError:
