@@ -65,10 +65,15 @@ class Cell:
         return " | ".join(str(level) for level in asdict(self).values())
 
     @property
+    def is_taken(self) -> bool:
+        """Does its method declare that it takes all this?"""
+        levels = (self.place, self.input, self.use)
+        return all(takes(self.estimator, level) for level in levels)
+
+    @property
     def needs_gpu(self) -> bool:
         """Does it need one? A refusal does not."""
-        asks = "device" in PLACES[self.place]
-        return asks and takes(self.estimator, self.place)
+        return "device" in PLACES[self.place] and self.is_taken
 
     @property
     def plain(self) -> Cell:

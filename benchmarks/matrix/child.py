@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 import warnings
 from pathlib import Path
@@ -55,6 +56,7 @@ def _do(job: dict[str, Any]) -> dict[str, Any]:
         "held": done.held,
         "limit": done.limit,
         "peak": peak_memory(),
+        "cpu": time.process_time() + done.cpu,
     }
     save_labels(Path(job["labels"]), done)
     return answer

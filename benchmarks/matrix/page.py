@@ -51,10 +51,10 @@ def _summary(cells: Sequence[Cell], known: Sequence[tuple[Cell, Record]]) -> str
     ]
     machines = defaultdict(float)
     for _, record in known:
-        machines[record["machine"]] += record["seconds"]
+        machines[record["machine"]] += record["cpu"] or 0.0
     for machine, seconds in machines.items():
         lines.append(
-            f"* {machine} The cells' own time adds up to {seconds / 60:.0f} minutes."
+            f"* {machine} The cells took {seconds / 60:.0f} minutes of one core."
         )
     return "\n".join([lines[0], "", *lines[1:]])
 
@@ -139,6 +139,6 @@ def _row(cell: Cell, record: Record) -> dict[str, Any]:
         "use": cell.use,
         "ARI": None if ari is None else f"{ari:.4f}",
         "GB held": held,
-        "seconds": f"{record['seconds']:.0f}",
+        "CPU s": record["cpu"],
         "outcome": record["outcome"],
     }

@@ -105,7 +105,7 @@ class Runner:
     def run(self, cells: Sequence[Cell]) -> None:
         """Data first, then plain fits, then the cells; small ones first."""
         ordered = sorted(cells, key=lambda cell: cell.rows)
-        plain = list(dict.fromkeys(cell.plain for cell in ordered))
+        plain = list(dict.fromkeys(cell.plain for cell in ordered if cell.is_taken))
         data = {(c.input, c.rows): c for c in [*plain, *ordered]}
         with ThreadPoolExecutor(self.jobs) as pool:
             list(pool.map(lambda cell: self._child("data", cell), data.values()))
@@ -134,7 +134,7 @@ class Runner:
                 verdict = judge(cell, done, reference)
             else:
                 verdict = Verdict(FAILED, said="the plain fit in memory failed")
-        kept = {k: answer.get(k) for k in ("held", "limit", "peak")}
+        kept = {k: answer.get(k) for k in ("held", "limit", "peak", "cpu")}
         return verdict._asdict() | kept
 
     def _answer(self, cell: Cell) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ class Done:
         Of the fit, and of the same rows given to ``predict``.
     held, limit : int or None
         The most that was held of what the place limits, in bytes, and the limit.
+    cpu : float
+        Seconds that workers computed.
     refusal, passes : str or None, list of str
         What the library said, and the passes that were begun before.
     """
@@ -60,6 +63,7 @@ class Done:
     predicted: Any = None
     held: int | None = None
     limit: int | None = None
+    cpu: float = 0.0
     refusal: str | None = None
     passes: list[str] = field(default_factory=list)
 
@@ -161,6 +165,7 @@ def _at(cell: Cell, done: Done, alone: bool) -> Iterator[None]:
         if not alone:
             return
         if client is not None and not cell.needs_gpu:
+            done.cpu = sum(client.run(time.process_time).values())
             done.limit = done.limit or WORKER_MEMORY
             done.held = max(client.run(peak_memory).values())
         elif streamed:

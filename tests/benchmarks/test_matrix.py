@@ -257,13 +257,14 @@ def test_the_page_shows_every_cell():
     last = dataclasses.replace(ASKED, place="GPU")
     same = {"outcome": "same labels", "ari": 1.0, "held": 8e8, "limit": 1e9}
     records = {
-        ASKED.key: same | {"seconds": 60.0, "machine": "One."},
+        ASKED.key: same | {"cpu": 90.0, "machine": "One."},
         other.key: {"outcome": "refused", "said": "BMVC has no parameter. So."},
     }
-    records[other.key] |= {"seconds": 1.0, "machine": "One."}
+    records[other.key] |= {"cpu": 30.0, "machine": "One."}
     text = page.render([ASKED, other, third, last], records)
     assert "1 give the labels of the plain fit, 1 are refused by name, 0 fail" in text
     assert "1 more need a GPU and 1 others were not run" in text
+    assert "One. The cells took 2 minutes of one core." in text
     assert "| memory limit | 8 | 0.8 | 1 |" in text
     assert "| memory limit | BMVC | … has no parameter |" in text
     assert "| S2MVTC | memory limit | narrow dense | 8 | fit | 1.0000 |" in text
