@@ -183,17 +183,15 @@ def explain(
     True
     """
     views, labels = _fitted_rows(model, views)
-    along = _along(model, len(views), order, groups) if leave_out else {}
-    rng = generator(random_state)
+    along = _along(model, len(views), order, groups) if leave_out else None
     engine = open_engine(views, views.dtype, view_order=range(views.n_views))
-    drawn = draw(engine, min(MOST_ROWS, len(views)), child_seed(rng))
-    scalings = _scalings(model, drawn, child_seed(rng))
+    seed = child_seed(generator(random_state))
+    drawn = draw(engine, min(MOST_ROWS, len(views)), seed)
+    scalings = _scalings(model, drawn)
     weights = getattr(model, "view_weights_", np.ones(views.n_views))
-    own = labels[drawn.caller_rows]
-    n_clusters = int(labels.max()) + 1
+    own, n_clusters = labels[drawn.caller_rows], int(labels.max()) + 1
     shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
-    sure = getattr(model, "certainty_", None)
-    certainty = None if sure is None else to_host(sure)
+    certainty = to_host(model.certainty_) if hasattr(model, "certainty_") else None
     typical, doubtful = typical_and_doubtful(labels, certainty, n_clusters, n_rows)
     return Explanation(
         view_names=views.names,
@@ -201,9 +199,7 @@ def explain(
         view_influence=shares.overall,
         cluster_influence=shares.by_cluster,
         view_agreement=_view_agreement(drawn, scalings, own, n_clusters),
-        left_out=(
-            _left_out(model, views, drawn.caller_rows, along) if leave_out else None
-        ),
+        left_out=_left_out(model, views, drawn.caller_rows, along),
         certainty=certainty,
         typical=typical,
         doubtful=doubtful,
@@ -223,7 +219,7 @@ def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
     return given, labels
 
 
-def _scalings(model: MultiViewClusterer, drawn: Draw, seed: int) -> tuple[Scaling, ...]:
+def _scalings(model: MultiViewClusterer, drawn: Draw) -> tuple[Scaling, ...]:
     """The preparation of the views in the fit, or the one we would choose."""
     passes = getattr(model, "_passes", None)
     if passes is not None:
@@ -286,10 +282,13 @@ def _along(
 
 
 def _left_out(
-    model: MultiViewClusterer, views: Views, rows: Matrix, along: dict[str, Matrix]
+    model: MultiViewClusterer,
+    views: Views,
+    rows: Matrix,
+    along: dict[str, Matrix] | None,
 ) -> Matrix | None:
-    """1 − ARI between the clusters with and without each view."""
-    if views.n_views < 2:
+    """1 − ARI between the clusters with and without each view; `along` the order."""
+    if along is None or views.n_views < 2:
         return None
     if len(rows) == len(views):
         part, own = views, to_host(model.labels_)
