@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
 
 from manyview.engine.local import open_engine
 from manyview.present.plot import Map, choose_rows, flatten_all
@@ -41,7 +42,8 @@ def draw_maps(subject: Subject, method: str = "auto") -> Maps:
     else:
         return Maps(None, False, [])
     few = choose_rows(len(rows), VIEW_POINTS)
-    parts, places = view_parts(views, rows[few], subject.n_clusters)
+    with threadpool_limits(1):  # matrices this small gain nothing from threads
+        parts, places = view_parts(views, rows[few], subject.n_clusters)
     flat, *by_view = flatten_all([shown, *parts], method=method)
     return Maps(
         place_others(shown, flat)._replace(rows=rows),
