@@ -222,11 +222,12 @@ def test_constant_features_set_nothing_apart():
     assert {e.feature for e in found.effects} == {"feature 0"}
 
 
-def test_tables_name_views_clusters_and_rows(data, model):
+def test_tables_name_views_clusters_and_rows(data):
     named = Views(
         dict(zip(["one", "two", "noise", "four"], data.arrays, strict=True)),
         row_names=[f"row {i}" for i in range(300)],
     )
+    model = AnchorSpectral(4, random_state=0).fit(named)
     found = explain(model, named, leave_out=False)
     text = str(found)
     assert "noise" in text and "row " in text and "feature" in text
