@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 from manyview.arrays.ops import in_float64, to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
-from manyview.errors import InputError, OrderWarning
+from manyview.errors import InputError, InputTypeError, OrderWarning
 from manyview.present.page import notebook_html
 from manyview.present.table import Table
 from manyview.stages.sampling import (
@@ -210,6 +210,11 @@ def explain(
 
 def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
     """The views as the model knows them, and its labels; as many rows as it has."""
+    if not isinstance(model, MultiViewClusterer):
+        raise InputTypeError(
+            f"Only a fitted method of this package can be explained; got {model!r}. "
+            "Give the model first, then its views."
+        )
     given, labels = model._views_to_predict(views), to_host(model.labels_)
     if len(labels) != len(given):
         raise InputError(

@@ -31,7 +31,7 @@ from manyview.arrays.ops import to_host
 from manyview.datasets.given import views_of
 from manyview.engine.contract import Engine, NoCheckpoint
 from manyview.engine.local import open_engine
-from manyview.errors import DegenerateWarning, InputError
+from manyview.errors import DegenerateWarning, InputError, InputTypeError
 from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, MARKERS, new_figure, save
 from manyview.present.table import BEST, Cell, Table
@@ -314,16 +314,25 @@ def default_candidates(n_samples: int) -> range:
 
 def _check_candidates(candidates: Iterable[int] | None, n_samples: int) -> list[int]:
     wanted = default_candidates(n_samples) if candidates is None else candidates
-    counts = sorted(set(wanted))
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+        raise InputTypeError(
+            f"The numbers of clusters to try must be a list or a range; got "
+            f"{wanted!r}. Give for instance range(2, 11)."
+        )
+    counts = list(wanted)
     for k in counts:
         check_count(k, "A number of clusters to try", least=LEAST)
-    if not counts or 2 * counts[-1] > n_samples:
-        seen = f"up to {counts[-1]}" if counts else "no numbers"
+    if not counts:
         raise InputError(
-            f"{n_samples} rows cannot tell between {seen} clusters. Try numbers from "
-            f"2 to {max(2, n_samples // 2)}, on at least 4 rows."
+            f"There is no number of clusters to try in {wanted!r}. Give for instance "
+            "range(2, 11), on the command line --from 2 --to 10."
         )
-    return counts
+    if 2 * max(counts) > n_samples:
+        raise InputError(
+            f"{n_samples} rows cannot tell between up to {max(counts)} clusters. Try "
+            f"numbers from 2 to {max(2, n_samples // 2)}, on at least 4 rows."
+        )
+    return sorted(set(counts))
 
 
 def _silhouette(rows: Matrix, labels: Matrix) -> float:

@@ -217,7 +217,7 @@ class SequenceS2MVTC(PassClusterer):
         if self.n_clusters != ready.n_clusters:
             raise InputError(
                 f"The views were prepared for n_clusters={ready.n_clusters!r}, this "
-                f"model has {self.n_clusters!r}. Prepare them with that."
+                f"model has {self.n_clusters!r}. Give both the same number."
             )
         if ready.choice is not None:
             self.choice_, self.n_clusters_ = ready.choice, ready.choice.best_guess

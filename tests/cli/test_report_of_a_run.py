@@ -74,7 +74,7 @@ def test_an_audit_fits_the_method_again(manyview, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["a.npy"], "could not be read as the record of a run"),
+        (["a.npy"], "a.npy is no run: its record run.json"),
         (["run", "--data", "no.npy"], "no.npy"),
         (["run", "--layout", "umap"], "choose auto, tsne or pca"),
         (["run", "--labels", "species"], "No labels named 'species'"),

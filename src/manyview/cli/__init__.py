@@ -50,7 +50,9 @@ def _run(args: list[str]) -> int:
     except click_error as error:
         text, context = cast(Any, error).format_message(), getattr(error, "ctx", None)
         where = "manyview" if context is None else context.command_path
-        terminal.complain(f"{text.strip().rstrip('.')}. See {where} --help.")
+        text = text.strip()
+        end = "" if text.endswith((".", "?")) else "."
+        terminal.complain(f"{text}{end} See {where} --help.")
         return 2
     except typer.Abort as error:
         raise KeyboardInterrupt from error

@@ -135,7 +135,7 @@ def _shape(
     if files or rows is None or not all(w.strip().isdigit() for w in widths):
         raise InputError(
             f"A plan is of files, or of --rows and --columns together; seen: files "
-            f"{files or 'none'}, --rows {rows}, --columns {columns}. For example: "
-            "manyview plan --rows 1000000 --columns 64,32"
+            f"{files or 'none'}, --rows {rows}, --columns {columns}. Give for instance "
+            "manyview plan --rows 1000000 --columns 64,32."
         )
     return rows, [int(w) for w in widths]

@@ -86,6 +86,14 @@ def read_model(source: str | Path) -> MultiViewClusterer:
     from manyview.files.run_folder import MODEL
 
     path = Path(source).expanduser()
+    if not (path.is_file() or (path / MODEL).is_file()):
+        where = (
+            f"the folder has no {MODEL}" if path.is_dir() else "there is no such path"
+        )
+        raise FileError(
+            f"{source} is no model: {where}. Give the folder that manyview fit wrote, "
+            "or a model file."
+        )
     return manyview.load_model(path / MODEL if path.is_dir() else path)
 
 

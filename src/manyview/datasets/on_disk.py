@@ -42,8 +42,9 @@ def open_on_disk(
     for path in full:
         if not path.exists():
             raise FileError(
-                f"There is no {path}. Data read by rows needs a path that every worker "
-                "can reach."
+                f"There is no file or folder {path}. Text in place of views is taken "
+                "for paths, which every worker must reach; texts themselves must be "
+                "made numbers first, for instance by scikit-learn's TfidfVectorizer."
             )
     names = None if views is None else tuple(views)
     stamps = tuple(map(stamp_of, full))

@@ -62,6 +62,8 @@ IN_PROCESS = ("npy", "folder")  # parsed by a few checked lines of Python, then 
 READABLE = "MATLAB (.mat), .npz, .npy, .csv, .parquet, HDF5, Zarr, .h5ad, .h5mu"
 _TEXT = (".csv", ".tsv", ".txt", ".data", ".tab")
 _PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".pt", ".pth")
+_OFFICE = bytes.fromhex("D0CF11E0A1B11AE1")  # files of older Office programs
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
 
 
 def read_file(path: Path, request: Request, stack: ExitStack) -> RawData:
@@ -105,6 +107,7 @@ def detect_format(path: Path) -> str:
         return "hdf5"
     if head.startswith(b"\x93NUMPY"):
         return "npy"
+    _refuse_wrapped(path, head)
     if head.startswith(b"PK") and path.suffix.lower() not in _PICKLES:
         return "npz"
     if head.startswith(b"PAR1"):
@@ -112,6 +115,22 @@ def detect_format(path: Path) -> str:
     if head[126:128] in (b"IM", b"MI") and head[124:126] in (b"\0\1", b"\1\0"):
         return "mat5"
     return _format_by_name(path, head)
+
+
+def _refuse_wrapped(path: Path, head: bytes) -> None:
+    """Workbooks and compressed files: they hold tables, but are none."""
+    books = (".xlsx", ".xlsm", ".xls", ".ods")
+    zipped = head.startswith(b"PK") and b"[Content_Types].xml" in head
+    if zipped or head.startswith(_OFFICE) or path.suffix.lower() in books:
+        raise FileError(
+            f"{path.name} is a spreadsheet, which is not read. Save its sheets as "
+            "CSV, one per view, or give the DataFrame of pandas.read_excel."
+        )
+    if head.startswith(_COMPRESSED):
+        raise FileError(
+            f"{path.name} is compressed (its first bytes are {head[:4]!r}). Unpack it "
+            "first, then give the file inside."
+        )
 
 
 def _format_by_name(path: Path, head: bytes) -> str:
@@ -123,9 +142,10 @@ def _format_by_name(path: Path, head: bytes) -> str:
         )
     if suffix in _TEXT and b"\0" not in head:
         return "csv"
+    text = " A table of text must be named .csv or .txt." if head.isascii() else ""
     raise FileError(
         f"{path.name} is in no format we can read: its first bytes are {head[:8]!r}. "
-        f"Readable are {READABLE}; the content decides, not the ending."
+        f"Readable are {READABLE}; the content decides, not the ending.{text}"
     )
 
 

@@ -103,9 +103,10 @@ def read_meta(folder: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise FileError(
-            f"{path} could not be read as the record of a run: {error}. Give a folder "
-            "written by manyview fit."
+            f"{folder} is no run: its record {META} could not be read ({why}). Give a "
+            "folder written by manyview fit."
         ) from error
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise FileError(

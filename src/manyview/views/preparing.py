@@ -154,7 +154,7 @@ def raw_views(X: Any) -> dict[str, Any]:
     if hasattr(X, "columns"):
         return {TABLE: X}
     raise InputTypeError(
-        f"Views to prepare come as a dict, a list or one table; got {type(X).__name__}."
+        f"Views to prepare must be a dict, a list or one table; got {type(X).__name__}."
     )
 
 
@@ -179,7 +179,7 @@ def _item(raw: Mapping[str, Any], name: str, columns: Any = None) -> Any:
     if lost := lost - set(frame.columns):
         raise InputError(
             f"The table has no columns {', '.join(sorted(lost))}; it has "
-            f"{', '.join(map(str, frame.columns[:8]))}."
+            f"{', '.join(map(str, frame.columns[:8]))}. Name columns of the table."
         )
     return frame[columns].to_native()
 

@@ -6,6 +6,7 @@ like labels with a single column of classes is taken as labels.
 """
 
 import importlib.util
+import re
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,6 +31,7 @@ _ENGINES = ("pyarrow", "polars", "pandas")
 _DELIMITERS = (",", "\t", ";", " ")
 PARQUET_INDEX = "__index_level_0__"  # pandas' index, written as the last column
 _INDEX_NAMES = ("", "Unnamed: 0", PARQUET_INDEX)
+_WITH_COMMA = re.compile(r"[-+]?\d[\d.,]*,\d[\d.,]*(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
@@ -37,10 +39,20 @@ def read_csv(path: Path, request: Request, stack: ExitStack) -> RawData:
     delimiter, header = find_delimiter(path)
     # Two characters are the least a number and its delimiter take.
     require_room(path.stat().st_size * 4, request.memory_limit, path.name)
-    if engine := _engine():
-        columns = _columns(_native_csv(engine, path, delimiter, header))
-    else:
-        columns = _plain_columns(path, delimiter, header)
+    engine = _engine()
+    try:
+        if engine:
+            columns = _columns(_native_csv(engine, path, delimiter, header))
+        else:
+            columns = _plain_columns(path, delimiter, header)
+    except MemoryError:
+        raise
+    except Exception as error:  # each library has its own
+        raise FileError(
+            f"{path.name} could not be read as a table: {clean_name(error)}. Give "
+            "every row as many columns as the first one, as text in UTF-8"
+            f"{'.' if engine else '; text beside numbers needs pip install pyarrow.'}"
+        ) from error
     return _split(columns, path, request, named=header)
 
 
@@ -121,11 +133,12 @@ def _native_csv(engine: str, path: Path, delimiter: str, header: bool) -> Any:
     if engine == "pyarrow":
         from pyarrow import csv
 
-        return csv.read_csv(
+        table = csv.read_csv(
             path,
             csv.ReadOptions(autogenerate_column_names=not header, use_threads=False),
             csv.ParseOptions(delimiter=delimiter),
         )
+        return table.rename_columns(distinct(table.column_names))
     if engine == "polars":
         import polars
 
@@ -152,6 +165,7 @@ def _split(
     columns: dict[str, NDArray], path: Path, request: Request, *, named: bool
 ) -> RawData:
     """Row names, labels and the matrix of the remaining columns."""
+    _check_rows(columns, path)
     row_names = take_row_names(columns)
     if path.stem.lower() in LABEL_NAMES and len(columns) == 1:
         alone = _as_labels(*columns.values())
@@ -174,6 +188,22 @@ def _split(
         row_names=row_names,
         notes=label_like(columns, path.name) if request.labels is None else (),
     )
+
+
+def _check_rows(columns: dict[str, NDArray], path: Path) -> None:
+    """There are rows, and no numbers that read as text for a comma in them."""
+    if not len(next(iter(columns.values()), ())):
+        raise FileError(
+            f"{path.name} has a header but no rows. Write one row per sample below it."
+        )
+    for name, column in columns.items():
+        first = next((v for v in column if isinstance(v, str) and v.strip()), "")
+        if _WITH_COMMA.fullmatch(first.strip()):
+            raise FileError(
+                f"{path.name} has numbers with commas, such as {first.strip()!r} in "
+                f"the column {clean_name(name)}. Write points, or give a DataFrame of "
+                "pandas.read_csv(..., decimal=',')."
+            )
 
 
 def label_like(columns: Iterable[str], file: str) -> tuple[str, ...]:
