@@ -11,6 +11,8 @@ pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 pytest.importorskip("plotly", reason="plotly is not installed")
 
+pytestmark = pytest.mark.slow
+
 CELLS = {
     "data": """
         from manyview import S2MVTC, audit_order, choose_n_clusters, plot
