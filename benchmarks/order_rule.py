@@ -2,11 +2,14 @@
 
     MANYVIEW_DATA=... python benchmarks/order_rule.py              # all that is found
     MANYVIEW_DATA=... python benchmarks/order_rule.py --data CCV ORL
+    MANYVIEW_DATA=... python benchmarks/order_rule.py --data CCV --dask --out ccv.md
     python benchmarks/order_rule.py --quick --out order_rule.md    # generated rows
 
 Every known set of at most 20,000 rows whose order means nothing. Equal means
-bit-identical labels, the shuffle undone. The last column compares a fit with a
-memory limit, dense views read from .npy files, with the fit in memory.
+bit-identical labels, the shuffle undone. The limit's column compares a fit with a
+memory limit, dense views read from .npy files, with the fit in memory. With --dask
+two workers fit chunks of Dask arrays (sparse views as they are), in file order and
+shuffled, and both are compared with the fit in memory.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,7 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 import figures
+from dask_engine import cluster
 from manyview import S2MVTC
 from manyview.datasets import find_anchors, known
 from manyview.experiments.data_set import DataSet, found
@@ -67,7 +72,30 @@ def on_disk(arrays: list[Any], dtype: str, folder: str) -> list[Any]:
     return out
 
 
-def compare(data: DataSet) -> Iterator[dict[str, Any]]:
+def chunked(arrays: list[Any]) -> list[Any]:
+    """Dense views as Dask arrays of four chunks; sparse ones have no such thing."""
+    import dask.array as da
+
+    if any(sp.issparse(x) for x in arrays):
+        return arrays
+    rows = -(-arrays[0].shape[0] // 4)
+    return [da.from_array(np.asarray(x), chunks=(rows, -1)) for x in arrays]
+
+
+def on_dask(
+    client: Any, arrays: list[Any], shuffle: Any, base: Any, anchors: Any, how: Any
+) -> dict[str, str]:
+    """Agreement of fits on the workers with the fit in memory."""
+    mixed = [x[shuffle] for x in arrays]
+    cases = {"": (arrays, base), ", rows shuffled": (mixed, base[shuffle])}
+    found = {}
+    for case, (given, wanted) in cases.items():
+        labels = np.asarray(fit(chunked(given), anchors, engine=client, **how))
+        found[f"on Dask{case}"] = equal(wanted, labels)
+    return found
+
+
+def compare(data: DataSet, client: Any) -> Iterator[dict[str, Any]]:
     """One line per type and kind of anchors."""
     views = data.load()
     arrays, n_clusters = list(views.arrays), len(np.unique(views.labels))
@@ -90,6 +118,7 @@ def compare(data: DataSet) -> Iterator[dict[str, Any]]:
             "rows shuffled": equal(base[shuffle], mixed),
             "views reversed": equal(base, moved),
             f"ARI with {LIMIT}": f"{adjusted_rand_score(base, limited):.4f}",
+            **(on_dask(client, arrays, shuffle, base, own, how) if client else {}),
         }
 
 
@@ -105,11 +134,18 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", help="only these data sets")
     parser.add_argument("--quick", action="store_true", help="small generated data")
     parser.add_argument("--out", type=Path, default=PAGE, help="Markdown file to write")
+    parser.add_argument("--dask", action="store_true", help="on two Dask workers too")
     options = parser.parse_args()
+    with cluster("auto") if options.dask else nullcontext() as client:
+        measure(options, client)
+
+
+def measure(options: argparse.Namespace, client: Any) -> None:
+    """All sets asked for, one after the other."""
     sizes = {"n_samples": 400, "n_features": [5, 8], "n_clusters": 3}
     small, rows = DataSet.generated("small", random_state=0, **sizes), []
     for data in [small] if options.quick else unordered(options.data):
-        for row in compare(data):
+        for row in compare(data, client):
             print(row, flush=True)
             rows.append(row)
         text = [figures.describe(figures.machine()), figures.table(rows)]
