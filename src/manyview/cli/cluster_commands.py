@@ -34,6 +34,7 @@ from manyview.running.progress import shown
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
     from manyview.files.run_folder import Run
+    from manyview.selection import Choice
 
 
 def fit(
@@ -49,6 +50,7 @@ def fit(
     labels: options.LabelSource = None,
     view: options.ViewNames = None,
     fill: options.Fill = None,
+    join: options.Join = None,
     settings: options.Settings = None,
     engine: options.Engine = "local",
     scheduler: options.Scheduler = None,
@@ -75,18 +77,20 @@ def fit(
     start = time.perf_counter()
     with connected(scheduler):
         far = scheduler is not None
-        views = read_views(files, view, labels, fill, by_rows=far)
-        source = record_of(files, labels, fill)
+        views = read_views(files, view, labels, fill, join, by_rows=far)
+        source = record_of(files, labels, fill, join)
         run = _fit(model, views, source, time.perf_counter() - start)
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)
-            back.write(unfinished, run, getattr(model, "certainty_", None))
+            back.write(unfinished, run)
     sizes = Counter(run.labels.tolist()).values()
     terminal.say(
         f"{run.method}: {len(views)} rows, {views.n_views} views, {len(sizes)} "
         f"clusters of {min(sizes)} to {max(sizes)} rows, "
         f"{run.timings['fitting']:.1f} s"
     )
+    if hasattr(model, "choice_"):
+        terminal.say(f"Chosen: {model.choice_.sentence}")
     if run.scores is not None:
         terminal.show_scores(run.scores)
     folder = Path(out).expanduser().absolute()
@@ -107,7 +111,10 @@ def _fit(
     with shown(True, f"Fitting {type(model).__name__}"):
         model.fit(views)
     fitting = time.perf_counter() - start
-    embedding = getattr(model, "embedding_", None)
+    embedding, choice = getattr(model, "embedding_", None), {}
+    if hasattr(model, "choice_"):
+        choice = {"choice": _choice(model.choice_)}
+    certainty = getattr(model, "certainty_", None)
     return Run(
         labels=to_host(model.labels_),
         method=type(model).__name__,
@@ -115,10 +122,19 @@ def _fit(
         data={**source, **manyview.datasets.summary(views)},
         timings={"reading": reading, "fitting": fitting},
         embedding=None if embedding is None else to_host(embedding),
+        certainty=None if certainty is None else to_host(certainty),
         row_names=views.row_names,
         scores=known_scores(views, model.labels_),
-        extra={"command": "fit"},
+        extra={"command": "fit", **choice},
     )
+
+
+def _choice(found: Choice) -> dict[str, Any]:
+    """How many clusters, and how sure that is, for programs."""
+    from manyview.files.json_value import json_value
+
+    verdict = {"sentence": found.sentence, "tied": found.tied, "edge": found.edge}
+    return {**verdict, **json_value(found._asdict())}
 
 
 def choose_k(
@@ -128,8 +144,10 @@ def choose_k(
         int | None, Option("--to", min=2, help="Most clusters; default 25, or fewer.")
     ] = None,
     seed: options.Seed = 0,
+    labels: options.KnownClasses = None,
     view: options.ViewNames = None,
     fill: options.Fill = None,
+    join: options.Join = None,
     figure: options.FigurePath = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -139,15 +157,13 @@ def choose_k(
     Example:
       manyview choose-k data.mat --to 15 --figure clusters
     """
-    from manyview.files.json_value import json_value
-
-    views = read_views(files, view, "none", fill)
+    views = read_views(files, view, labels, fill, join)
     last = most or manyview.selection.default_candidates(len(views))[-1]
     wanted = range(least, last + 1)
     with shown(True, "Trying numbers of clusters"):
         found = manyview.choose_n_clusters(views, wanted, random_state=seed)
     if as_json:
-        terminal.say_json({"sentence": found.sentence, **json_value(found._asdict())})
+        terminal.say_json(_choice(found))
     else:
         table = found.table()
         align = "r" * len(table.columns)

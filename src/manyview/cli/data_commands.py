@@ -17,6 +17,7 @@ def info(
     files: options.Files,
     labels: options.LabelSource = None,
     view: options.ViewNames = None,
+    join: options.Join = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what a data file holds: rows, views, classes, row order.
@@ -25,7 +26,7 @@ def info(
     Example:
       manyview info data.mat
     """
-    views = read_views(files, view, labels)
+    views = read_views(files, view, labels, join=join)
     if as_json:
         terminal.say_json(manyview.datasets.summary(views))
     else:
@@ -39,6 +40,7 @@ def convert(
     out: Annotated[str, Argument(metavar="OUT", help="The folder to write.")],
     labels: options.LabelSource = None,
     view: options.ViewNames = None,
+    join: options.Join = None,
     overwrite: Annotated[
         bool, Option("--overwrite", help="Replace an earlier conversion.")
     ] = False,
@@ -52,7 +54,7 @@ def convert(
     known = choose_labels(labels)
     with shown(True, f"Converting {Path(file).name}"):
         folder = manyview.datasets.convert(
-            file, out, overwrite=overwrite, views=view or None, labels=known
+            file, out, overwrite=overwrite, views=view or None, labels=known, join=join
         )
     terminal.say_written(folder, "Data")
 
@@ -102,7 +104,9 @@ def plan(
         int, Option("--clusters", "-k", min=1, help="Number of clusters.")
     ] = 8,
     memory_limit: options.MemoryLimit = None,
+    labels: options.KnownClasses = None,
     view: options.ViewNames = None,
+    join: options.Join = None,
     rows: Annotated[
         int | None, Option(min=1, help="Rows of data that is yet to come.")
     ] = None,
@@ -121,7 +125,8 @@ def plan(
       manyview plan --rows 1000000000 --columns 64,64,64 --workers 100
     """
     model = manyview.S2MVTC(clusters, memory_limit=memory_limit)
-    data = _shape(files, rows, columns) or read_views(files or [], view, "none")
+    shape = _shape(files, rows, columns)
+    data = shape or read_views(files or [], view, labels, join=join)
     terminal.say(str(model.plan(data, workers=workers)))
 
 

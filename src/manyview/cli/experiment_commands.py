@@ -311,6 +311,7 @@ def audit(
     seed: options.Seed = 0,
     labels: options.LabelSource = None,
     view: options.ViewNames = None,
+    join: options.Join = None,
     figure: options.FigurePath = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -321,7 +322,7 @@ def audit(
       manyview audit CCV
       manyview audit data.npz -k 8 --method SequenceS2MVTC --figure order
     """
-    views = read_views(files, view, labels)
+    views = read_views(files, view, labels, join=join)
     if clusters is None and views.labels is None:
         raise InputError(
             "The data has no classes to count. Say how many clusters with --clusters."

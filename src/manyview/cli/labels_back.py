@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from manyview.cli import terminal
 
@@ -25,13 +25,13 @@ class LabelsBack:
             paths = check_write_back(files, key)
             self._copies = {path: copy_name(path, key) for path in paths}
 
-    def write(self, folder: Path, run: Run, certainty: Any = None) -> None:
+    def write(self, folder: Path, run: Run) -> None:
         """Write the copies into the folder of the run."""
         if self._key is None:
             return
         from manyview.datasets.write_back import Clusters, write_back
 
-        found = Clusters(run.labels, run.row_names, certainty, run.embedding)
+        found = Clusters(run.labels, run.row_names, run.certainty, run.embedding)
         for path, name in self._copies.items():
             write_back(path, folder / name, self._key, found)
 

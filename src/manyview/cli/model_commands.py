@@ -11,13 +11,20 @@ from typer import Argument, Option
 import manyview
 from manyview.cli import options, terminal
 from manyview.cli.labels_back import LabelsBack
-from manyview.cli.read_input import known_scores, read_model, read_views
+from manyview.cli.read_input import (
+    known_scores,
+    read_model,
+    read_views,
+    record_of,
+    recorded_input,
+)
 from manyview.errors import FileError, InputError
 from manyview.running.progress import shown
 
 if TYPE_CHECKING:
     from manyview.explain import Explanation
     from manyview.order_audit import OrderAudit
+    from manyview.predicting import Placed
 
 
 def predict(
@@ -26,6 +33,7 @@ def predict(
     out: options.OutFolder,
     labels: options.LabelSource = None,
     view: options.ViewNames = None,
+    join: options.Join = None,
     write_back: options.WriteBack = None,
     force: options.Force = False,
 ) -> None:
@@ -46,19 +54,21 @@ def predict(
         )
     check_target(out, force=force)
     back = LabelsBack(files, write_back)
-    views = read_views(files, view, labels)
+    views = read_views(files, view, labels, join=join)
     start = time.perf_counter()
     with shown(True, "Placing the rows"):
-        found = fitted.predict(views)
+        placed = fitted.place(views) if hasattr(fitted, "place") else None
+        found = fitted.predict(views) if placed is None else placed.labels
     run = Run(
         labels=found,
         method=type(fitted).__name__,
         settings=fitted.get_params(),
-        data={"files": files, "rows": len(views)},
+        data={**record_of(files, labels, None, join), "rows": len(views)},
         timings={"predicting": time.perf_counter() - start},
         row_names=views.row_names,
         scores=known_scores(views, found),
-        extra={"command": "predict", "model": model},
+        certainty=None if placed is None else placed.certainty,
+        extra={"command": "predict", "model": model, **_outside(fitted, placed)},
     )
     with writing(out, run, force=force) as unfinished:
         back.write(unfinished, run)
@@ -69,11 +79,24 @@ def predict(
     back.say(folder)
 
 
+def _outside(fitted: Any, placed: Placed | None) -> dict[str, Any]:
+    """How many rows lie outside all that the model has seen, in all and by view."""
+    if placed is None:
+        return {}
+    by_view = placed.outside.sum(axis=0).tolist()
+    return {
+        "rows_outside": int(placed.outside.any(axis=1).sum()),
+        "outside_by_view": dict(zip(fitted.view_names_, by_view, strict=True)),
+    }
+
+
 def explain(
     model: options.ModelFile,
     files: options.Files,
+    labels: options.KnownClasses = None,
     view: options.ViewNames = None,
     fill: options.Fill = None,
+    join: options.Join = None,
     features: Annotated[
         int, Option(min=1, help="Features to name for each cluster.")
     ] = 5,
@@ -96,8 +119,9 @@ def explain(
       manyview explain runs/first data.mat
       manyview explain runs/first data.mat --no-leave-out --json
     """
-    fitted = read_model(model)
-    views = read_views(files, view, "none", fill)
+    fitted, known = read_model(model), recorded_input(model)
+    given = (labels or known.get("labels"), fill or known.get("fill"))
+    views = read_views(files, view, *given, join or known.get("join"))
     with shown(True, "Explaining the clusters"):
         found = manyview.explain.explain(
             fitted, views, n_features=features, n_rows=rows, leave_out=leave_out
@@ -182,15 +206,16 @@ def _views_of(
     known = meta.get("data") or {}
     files = data or known.get("files") or []
     classes, fill = labels or known.get("labels"), fill or known.get("fill")
+    join = known.get("join")
     names = [v["name"] for v in known.get("views") or []]
     try:
         if not files:
             raise FileError(
                 "The run does not say which files it read. Name them with --data."
             )
-        views = read_views(files, None, classes, fill)
+        views = read_views(files, None, classes, fill, join)
         same = not names or list(views.names) == names
-        return views if same else read_views(files, names, classes, fill)
+        return views if same else read_views(files, names, classes, fill, join)
     except FileError as error:
         if data or labels:
             raise

@@ -26,6 +26,23 @@ LabelSource = Annotated[
         "They are used for scores only.",
     ),
 ]
+KnownClasses = Annotated[
+    str | None,
+    Option(
+        "--labels",
+        metavar="NAME",
+        help="Variable, column or file with known classes, which are left out here; "
+        "'none' for no classes.",
+    ),
+]
+Join = Annotated[
+    str | None,
+    Option(
+        metavar="HOW",
+        help="Match files that name different rows: inner keeps the rows that all "
+        "have, outer all rows, with missing views.",
+    ),
+]
 Fill = Annotated[
     str | None,
     Option(

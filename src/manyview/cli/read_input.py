@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import manyview
-from manyview.errors import FileError
+from manyview.errors import FileError, InputError
 from manyview.running.progress import shown
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def read_views(
     names: list[str] | None = None,
     labels: str | None = None,
     fill: str | None = None,
+    join: str | None = None,
     *,
     by_rows: bool = False,
 ) -> manyview.Views:
@@ -32,12 +33,19 @@ def read_views(
 
     With `by_rows` they stay on disk, and whoever needs rows reads them.
     """
-    source, known = files[0] if len(files) == 1 else files, choose_labels(labels)
+    source = files[0] if len(files) == 1 else files
+    apart = _label_file(labels)
+    known: Any = False if labels == "none" or apart is not None else labels
     with shown(True, f"Reading {Path(files[0]).name}"):
+        views: manyview.Views
         if by_rows:
-            views = _open_by_rows(files, names or None, known)
+            views = _open_by_rows(files, names or None, known, join)
         else:
-            views = manyview.datasets.load(source, views=names or None, labels=known)
+            views = manyview.datasets.load(
+                source, views=names or None, labels=known, join=join
+            )
+    if apart is not None:
+        views = _with_labels(views, apart)
     if views.labels is None and labels not in (None, "none"):
         raise FileError(
             f"No labels named {labels!r} were found: it is neither a label file nor "
@@ -46,25 +54,53 @@ def read_views(
     return views if fill is None else views.filled(fill)
 
 
-def _open_by_rows(files: list[str], names: list[str] | None, labels: Any) -> Any:
-    """The views on disk; `labels` as of `load`."""
-    from manyview.datasets.on_disk import open_on_disk
+def _with_labels(views: manyview.Views, apart: LabelFile) -> manyview.Views:
+    """The views with the labels of a file, by name where both name their rows."""
     from manyview.views.parsing import check_per_row
 
-    if labels is None or isinstance(labels, (str, bool)):
-        return open_on_disk(*files, views=names, labels=labels)
-    views = copy.copy(open_on_disk(*files, views=names, labels=False))
-    views.labels = check_per_row(labels, len(views), "labels")
-    return views
+    rows = None if views.row_names is None else [str(n) for n in views.row_names]
+    found = match_rows(LabelFile(None, rows), apart)
+    kept = copy.copy(views)
+    kept.labels = check_per_row(found, len(views), "labels")
+    return kept
 
 
-def record_of(files: list[str], labels: str | None, fill: str | None) -> dict[str, Any]:
+def _open_by_rows(
+    files: list[str], names: list[str] | None, labels: Any, join: str | None
+) -> Any:
+    """The views on disk; `labels` as of `load`."""
+    from manyview.datasets.on_disk import open_on_disk
+
+    if join is not None:
+        raise InputError(
+            "--join brings rows together in memory, and workers read the files by "
+            "rows. Join them first: manyview convert FOLDER OUT --join."
+        )
+    return open_on_disk(*files, views=names, labels=labels)
+
+
+def record_of(
+    files: list[str],
+    labels: str | None,
+    fill: str | None = None,
+    join: str | None = None,
+) -> dict[str, Any]:
     """What a run keeps of its input, to read it again from whatever folder."""
     return {
         "files": [_from_anywhere(f) for f in files],
         "labels": None if labels is None else _from_anywhere(labels),
         "fill": fill,
+        "join": join,
     }
+
+
+def recorded_input(source: str | Path) -> dict[str, Any]:
+    """What the run that a model is from has kept of its input; nothing of a file."""
+    from manyview.files.run_folder import META, read_meta
+
+    folder = Path(source).expanduser()
+    known = read_meta(folder).get("data") if (folder / META).is_file() else None
+    return known or {}
 
 
 def _from_anywhere(name: str) -> str:
@@ -74,11 +110,15 @@ def _from_anywhere(name: str) -> str:
 
 def choose_labels(labels: str | None) -> Any:
     """The option as `load` takes it: a name, False or the labels themselves."""
-    if labels == "none":
-        return False
-    if labels is not None and Path(labels).expanduser().is_file():
-        return read_labels(labels).labels
-    return labels
+    apart = _label_file(labels)
+    return False if labels == "none" else labels if apart is None else apart.labels
+
+
+def _label_file(labels: str | None) -> LabelFile | None:
+    """The content of a file of labels, if the option names one."""
+    if labels in (None, "none") or not Path(str(labels)).expanduser().is_file():
+        return None
+    return read_labels(str(labels))
 
 
 def read_model(source: str | Path) -> MultiViewClusterer:
@@ -214,7 +254,7 @@ def match_rows(true: LabelFile, found: LabelFile) -> Any:
     if true.names is None or found.names is None or true.names == found.names:
         return found.labels
     place = {name: i for i, name in enumerate(found.names)}
-    if len(place) == len(found.names) and sorted(true.names) == sorted(place):
+    if len(place) == len(found.names) and place.keys() >= set(true.names):
         return [found.labels[place[name]] for name in true.names]
     counted = [str(i) for i in range(len(found.names))]
     if len(true.names) == len(found.names) and counted in (true.names, found.names):

@@ -119,7 +119,7 @@ def _model(run: Record, views: Views) -> tuple[Any, Record]:
     """The estimator; in the published setting with the authors' anchors, if any."""
     method, data = run["method"], run["data"]
     setting = dict(run["setting"])
-    n_clusters = setting.pop("n_clusters", None) or len(np.unique(views.labels))
+    n_clusters = setting.pop("n_clusters", None) or _count_classes(views)
     facts: Record = {"n_clusters": int(n_clusters)}
     model = estimators.build(method, setting, n_clusters, run["seed"], data["name"])
     wants_drawn = {"anchors", "n_anchors"} & setting.keys()
@@ -129,6 +129,16 @@ def _model(run: Record, views: Views) -> tuple[Any, Record]:
             model.set_params(anchors=beside[0])
             facts["anchors"] = beside[1].name
     return model, facts
+
+
+def _count_classes(views: Views) -> int:
+    if views.labels is None:
+        raise InputError(
+            "The data has no known classes, which say how many clusters to find and "
+            "how good they are. Of a table, name their column once: manyview convert "
+            "FILE OUT --labels NAME, and give OUT."
+        )
+    return len(np.unique(views.labels))
 
 
 def _oracle(views: Views, seed: int) -> tuple[Any, Record]:

@@ -1,7 +1,7 @@
 """What a run leaves on disk: one folder, written whole or not at all.
 
 labels.npy      cluster of every row
-labels.csv      row name and cluster, for spreadsheets
+labels.csv      row name, cluster and certainty where it is known, for spreadsheets
 embedding.npy   consensus embedding, where the method has one
 model.manyview  the fitted model, where a fit wrote the run
 run.json        settings, data, versions, timings and scores
@@ -39,7 +39,8 @@ class Run:
 
     `settings` are the parameters of the estimator named `method`, `data` says what
     was clustered, `timings` are seconds of every stage, `scores` against known
-    labels. Rows without `row_names` are numbered from 0.
+    labels; `certainty` of every row is 0 to 1. Rows without `row_names` are numbered
+    from 0.
     """
 
     labels: np.ndarray[Any, Any]
@@ -50,6 +51,7 @@ class Run:
     embedding: np.ndarray[Any, Any] | None = None
     row_names: Sequence[Any] | None = None
     scores: Mapping[str, float] | None = None
+    certainty: np.ndarray[Any, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -160,8 +162,11 @@ def _write_labels(path: Path, run: Run) -> None:
         )
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(("row", "cluster"))
-        table.writerows(zip(names, run.labels.tolist(), strict=True))
+        columns = {"row": names, "cluster": run.labels.tolist()}
+        if run.certainty is not None:
+            columns["certainty"] = [f"{sure:.4f}" for sure in run.certainty.tolist()]
+        table.writerow(columns)
+        table.writerows(zip(*columns.values(), strict=True))
 
 
 def _meta(run: Run) -> dict[str, Any]:
@@ -172,11 +177,19 @@ def _meta(run: Run) -> dict[str, Any]:
         "data": json_value(run.data),
         "cluster_sizes": json_value(np.bincount(run.labels)),
         "scores": json_value(run.scores),
+        "certainty": _certainty(run.certainty),
         "timings": json_value(run.timings),
         **json_value(run.extra),
         "versions": versions(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _certainty(sure: np.ndarray[Any, Any] | None) -> dict[str, float] | None:
+    """The least certain row and the middle one."""
+    if sure is None:
+        return None
+    return {"least": float(np.min(sure)), "median": float(np.median(sure))}
 
 
 def versions() -> dict[str, str]:

@@ -28,6 +28,7 @@ from manyview.stages.sampling import (
     draw,
     measure_influence,
 )
+from manyview.views.joining import places_of
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
 
@@ -127,15 +128,20 @@ def of_run(
     meta, place = read_meta(folder), Path(folder)
     labels = _read(place / "labels.npy").astype(np.intp)
     embedding = place / "embedding.npy"
+    model: Any = load_model(place / MODEL) if (place / MODEL).is_file() else None
+    names = _names_of_run(place, len(labels))
+    if views is not None:
+        views = views if model is None else model._views_to_predict(views)
+        views = _rows_of_run(views, names)
     return _subject(
-        load_model(place / MODEL) if (place / MODEL).is_file() else None,
+        model,
         labels,
         _read(embedding) if embedding.is_file() else None,
         views,
         None if views is None else views.labels,
         source=str((meta.get("data") or {}).get("origin") or place.name),
         method=str(meta.get("method")),
-        row_names=_names_of_run(place, len(labels)),
+        row_names=names,
         settings=meta.get("settings") or {},
         versions=meta.get("versions") or {},
         timings=meta.get("timings") or {},
@@ -241,6 +247,20 @@ def _read(path: Path) -> Matrix:
         raise FileError(
             f"{path} could not be read: {error}. Run manyview fit again."
         ) from error
+
+
+def _rows_of_run(views: Views, names: Matrix | None) -> Views:
+    """The views in the order of the run, where both name their rows."""
+    own = None if views.row_names is None else [str(n) for n in views.row_names]
+    if names is None or own is None or own == list(names):
+        return views
+    places = places_of(names.tolist(), own)
+    if (places < 0).any() or len(set(own)) < len(own):
+        raise InputError(
+            f"The data names other rows than the run: {int((places >= 0).sum())} of "
+            f"{len(names)} are found in it. Give the data that was clustered."
+        )
+    return views[places]
 
 
 def _names_of_run(folder: Path, n_samples: int) -> Matrix | None:
