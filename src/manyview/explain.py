@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import has_fit_parameter
 
-from manyview.arrays.ops import in_float64, to_host
+from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
 from manyview.errors import InputError, InputTypeError, OrderWarning
 from manyview.present.page import notebook_html
 from manyview.present.table import Table
+from manyview.stages.effect_sizes import effect_sizes
 from manyview.stages.sampling import (
     Draw,
     choose_scalings,
@@ -33,8 +33,6 @@ Matrix = np.ndarray[Any, Any]
 
 # Rows that are fitted again without each view: more would take longer than the fit.
 MOST_ROWS = 5000
-# Rows whose features are summed by cluster at a time: a few megabytes of each view.
-BLOCK_ROWS = 4096
 
 
 class Effect(NamedTuple):
@@ -344,49 +342,3 @@ def feature_effects(
             row = (float(effect[c]), float(inside[c]), float(outside[c]))
             out.append(Effect(j, views.names[v], name, *row))
     return out
-
-
-def effect_sizes(
-    views: Views, labels: Matrix, n_clusters: int
-) -> tuple[Matrix, tuple[Matrix, Matrix]]:
-    """Effect sizes (n_clusters, n_features), and the means inside and outside."""
-    counts, sums, squares = _cluster_sums(views, labels, n_clusters)
-    rest = counts.sum(axis=0) - counts
-    inside = sums / np.maximum(counts, 1.0)
-    outside = (sums.sum(axis=0) - sums) / np.maximum(rest, 1.0)
-    spread = squares - counts * inside**2
-    spread += squares.sum(axis=0) - squares - rest * outside**2
-    pooled = np.sqrt(np.maximum(spread, 0.0) / np.maximum(counts + rest - 2.0, 1.0))
-    scale = np.abs(inside) + np.abs(outside)
-    # A feature that is constant but for rounding sets nothing apart.
-    real = (pooled > 1e-7 * scale) & (counts > 0) & (rest > 0)
-    effect = np.where(real, (inside - outside) / np.where(real, pooled, 1.0), 0.0)
-    return effect, (inside, outside)
-
-
-def _cluster_sums(
-    views: Views, labels: Matrix, n_clusters: int
-) -> tuple[Matrix, Matrix, Matrix]:
-    """Rows, sums and sums of squares by cluster of every feature; block by block."""
-    parts = [[np.zeros((n_clusters, d)) for d in views.n_features] for _ in range(3)]
-    for block in views.blocks(BLOCK_ROWS):
-        own = labels[block.start : block.start + len(block)]
-        place = (own, np.arange(len(block)))
-        hot = sp.csr_array((np.ones(len(block)), place), shape=(n_clusters, len(block)))
-        for v, x in enumerate(block.views):
-            x, square = _with_square(x)
-            there = to_host(block.present[:, v]).astype(np.float64)
-            parts[0][v] += (hot @ there)[:, None]
-            parts[1][v] += _dense(hot @ x)
-            parts[2][v] += _dense(hot @ square)
-    counts, sums, squares = (np.concatenate(p, axis=1) for p in parts)
-    return counts, sums, squares
-
-
-def _with_square(x: Any) -> tuple[Any, Any]:
-    wide = in_float64(x if sp.issparse(x) else to_host(x))
-    return wide, wide.multiply(wide) if sp.issparse(wide) else wide**2
-
-
-def _dense(shared: Any) -> Matrix:
-    return np.asarray(shared.toarray() if sp.issparse(shared) else shared)

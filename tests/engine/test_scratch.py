@@ -177,8 +177,7 @@ def test_systems_without_reads_at_a_place_take_turns(values, tmp_path):
 
 
 def test_freed_memory_is_kept_where_nothing_takes_it_back(monkeypatch):
-    monkeypatch.setattr(os, "name", "nt")
-    monkeypatch.setattr(scratch.ctypes, "CDLL", None)
+    monkeypatch.setattr(scratch, "_c_library", None)
     budget_with(0).give_back()
 
 

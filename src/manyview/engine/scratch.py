@@ -36,6 +36,7 @@ LEAST_ROWS = 256
 # The interpreter with its libraries, and the driver's matrices of a small fit.
 LEAST_LIMIT = 500 * 10**6
 _turn = threading.Lock()  # of those who move the place in a file
+_c_library = ctypes.CDLL(None) if os.name == "posix" else None
 
 
 class Scratch:
@@ -224,8 +225,7 @@ class Budget:
 
     def give_back(self) -> None:
         """Return freed memory to the system; what C's allocator keeps counts."""
-        library = ctypes.CDLL(None) if os.name == "posix" else None
-        trim = getattr(library, "malloc_trim", None)
+        trim = getattr(_c_library, "malloc_trim", None)
         if trim is not None:
             trim(0)
 

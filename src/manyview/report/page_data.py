@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.explain import effect_sizes
 from manyview.present.plot import COLOURS, Map
 from manyview.report.maps import Maps
 from manyview.report.subject import Subject
+from manyview.stages.effect_sizes import effect_sizes
 
 Matrix = np.ndarray[Any, Any]
 

@@ -1,0 +1,94 @@
+"""Features that set a cluster apart: its mean against the others', in deviations."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.arrays.ops import in_float64, to_host
+from manyview.stages.scaling import FINE_ROUNDING, ROUNDING
+from manyview.views.views import Block, Views
+
+Matrix = np.ndarray[Any, Any]
+
+# Rows whose features are summed by cluster at a time: a few megabytes of each view.
+BLOCK_ROWS = 4096
+
+
+class Sums(NamedTuple):
+    """Of the rows of every cluster, about a centre: count, sum, sum of squares.
+
+    A spread below `rounding` is none. Every field has a column per feature.
+    """
+
+    counts: Matrix
+    sums: Matrix
+    squares: Matrix
+    centre: Matrix
+    rounding: Matrix
+
+
+def effect_sizes(
+    views: Views, labels: Matrix, n_clusters: int
+) -> tuple[Matrix, tuple[Matrix, Matrix]]:
+    """Effect sizes (n_clusters, n_features), and the means inside and outside."""
+    counts, sums, squares, centre, rounding = _cluster_sums(views, labels, n_clusters)
+    rest = counts.sum(axis=0) - counts
+    inside = sums / np.maximum(counts, 1.0)
+    outside = (sums.sum(axis=0) - sums) / np.maximum(rest, 1.0)
+    spread = squares - counts * inside**2
+    spread += squares.sum(axis=0) - squares - rest * outside**2
+    pooled = np.sqrt(np.maximum(spread, 0.0) / np.maximum(counts + rest - 2.0, 1.0))
+    # A feature that is constant but for rounding sets nothing apart.
+    least = np.maximum(ROUNDING * (np.abs(inside) + np.abs(outside)), rounding)
+    real = (pooled > least) & (counts > 0) & (rest > 0)
+    effect = np.where(real, (inside - outside) / np.where(real, pooled, 1.0), 0.0)
+    return effect, (inside + centre, outside + centre)
+
+
+def _cluster_sums(views: Views, labels: Matrix, n_clusters: int) -> Sums:
+    """Sums of every feature, block by block."""
+    parts = [[np.zeros((n_clusters, d)) for d in views.n_features] for _ in range(3)]
+    centres: list[Matrix] = []
+    for block in views.blocks(BLOCK_ROWS):
+        # Near the mean: squares of numbers far from zero would lose their digits.
+        centres = centres or [_centre(block, v) for v in range(views.n_views)]
+        own = labels[block.start : block.start + len(block)]
+        place = (own, np.arange(len(block)))
+        hot = sp.csr_array((np.ones(len(block)), place), shape=(n_clusters, len(block)))
+        for v, x in enumerate(block.views):
+            there = to_host(block.present[:, v]).astype(np.float64)
+            away, square = _away(x, centres[v], there)
+            parts[0][v] += (hot @ there)[:, None]
+            parts[1][v] += _dense(hot @ away)
+            parts[2][v] += _dense(hot @ square)
+    wide = [not sp.issparse(x) and "64" in str(x.dtype) for x in block.views]
+    rounding = [
+        (FINE_ROUNDING if w else ROUNDING) * np.abs(c)
+        for w, c in zip(wide, centres, strict=True)
+    ]
+    counts, sums, squares = (np.concatenate(p, axis=1) for p in parts)
+    return Sums(
+        counts, sums, squares, np.concatenate(centres), np.concatenate(rounding)
+    )
+
+
+def _centre(block: Block, v: int) -> Matrix:
+    """The mean of the block's rows; 0 for sparse ones, which stay sparse."""
+    x, there = block.views[v], to_host(block.present[:, v])
+    if sp.issparse(x) or not there.any():
+        return np.zeros(x.shape[1])
+    return np.asarray(in_float64(to_host(x)[there]).mean(axis=0))
+
+
+def _away(x: Any, centre: Matrix, there: Matrix) -> tuple[Any, Any]:
+    """Rows and their squares about the centre, 0 for rows without the view."""
+    if sp.issparse(x):
+        wide = in_float64(x)
+        return wide, wide.multiply(wide)
+    away = (in_float64(to_host(x)) - centre) * there[:, None]
+    return away, away**2
+
+
+def _dense(shared: Any) -> Matrix:
+    return np.asarray(shared.toarray() if sp.issparse(shared) else shared)
