@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from manyview.datasets.given import views_of
 from manyview.errors import InputError, InputTypeError, ManyviewError, NotFittedError
 from manyview.views.arguments import NamedParameters, check_count, check_no_view
+from manyview.views.filling import fill_like_fit, keep_filling
 from manyview.views.matching import match_names, require_widths
 from manyview.views.parsing import check_table, is_single_table, lies_elsewhere
 from manyview.views.preparing import keep_preparation, prepare_like_fit
@@ -48,7 +49,8 @@ class TakesViews(NamedParameters):
         given = self._to_views(X, reset=False)
         views: Views = match_names(given, self.view_names_, columns)
         require_widths(views, self.n_features_per_view_, plain=isinstance(X, list))
-        return views
+        filled: Views = fill_like_fit(self, views)
+        return filled
 
     def _check_fitted(self) -> None:
         name = type(self).__name__
@@ -68,6 +70,7 @@ class TakesViews(NamedParameters):
         views = views_of(X)
         if reset:
             keep_preparation(self, views)
+            keep_filling(self, views)
             self.n_views_ = views.n_views
             self.view_names_ = views.names
             self.n_features_per_view_ = views.n_features

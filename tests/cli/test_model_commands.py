@@ -78,3 +78,35 @@ def test_fill_reaches_the_fit(manyview, folder: Path) -> None:
     code, _, err = manyview(*args)
     assert code == 2 and "filled" in err
     assert manyview(*args, "--fill", "mean").code == 0
+
+
+def test_holes_of_new_rows_are_filled_as_in_the_fit(manyview, folder: Path) -> None:
+    holes = np.load("a.npy")
+    holes[::7, 1] = np.nan
+    np.save("holes.npy", holes)
+    np.save("few.npy", holes[:30])
+    args = ("-k", 4, "--set", "n_init=2", "--set", "n_anchors=50")
+    assert manyview("fit", "holes.npy", *args, "--fill", "mean", "-o", "run").code == 0
+    assert manyview("predict", "run", "few.npy", "-o", "few").code == 0
+    labels = np.load("run/labels.npy")
+    np.testing.assert_array_equal(np.load("few/labels.npy"), labels[:30])
+    # Asked for again, the means stay those of the fit.
+    again = manyview("predict", "run", "few.npy", "-o", "same", "--fill", "mean")
+    assert again.code == 0
+    np.testing.assert_array_equal(np.load("same/labels.npy"), labels[:30])
+
+
+def test_a_model_without_means_fills_with_those_of_the_new_rows(
+    manyview, folder: Path
+) -> None:
+    holes = np.load("a.npy")[:30]
+    holes[3, 1] = np.nan
+    np.save("holes.npy", holes)
+    args = ("-k", 4, "--set", "n_init=2", "--set", "n_anchors=50")
+    assert manyview("fit", "a.npy", *args, "-o", "run").code == 0
+    refused = manyview("predict", "run", "holes.npy", "-o", "new")
+    assert refused.code == 2 and "--fill mean" in refused.err
+    code, _, err = manyview(
+        "predict", "run", "holes.npy", "-o", "new", "--fill", "mean"
+    )
+    assert code == 0, err

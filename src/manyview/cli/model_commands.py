@@ -33,11 +33,14 @@ def predict(
     out: options.OutFolder,
     labels: options.LabelSource = None,
     view: options.ViewNames = None,
+    fill: options.Fill = None,
     join: options.Join = None,
     write_back: options.WriteBack = None,
     force: options.Force = False,
 ) -> None:
     """Put new rows into the clusters of a model; each row by itself.
+
+    A model that was fitted with --fill fills holes with the means of its own rows.
 
     \b
     Example:
@@ -54,7 +57,8 @@ def predict(
         )
     check_target(out, force=force)
     back = LabelsBack(files, write_back)
-    views = read_views(files, view, labels, join=join)
+    remembers = hasattr(fitted, "fill_values_")
+    views = read_views(files, view, labels, None if remembers else fill, join)
     start = time.perf_counter()
     with shown(True, "Placing the rows"):
         placed = fitted.place(views) if hasattr(fitted, "place") else None

@@ -26,8 +26,8 @@ class FilledRows:
 
 
 def feature_means(array: Any) -> np.ndarray[Any, Any] | None:
-    """Means over the known entries (0 where there is none); None where all are."""
-    if sp.issparse(array) or dtype_of(array).kind != "f":
+    """Means over the known entries (0 where there is none); None of sparse views."""
+    if sp.issparse(array):
         return None
     sums, counts = np.zeros((2, int(array.shape[1])))
     for first in range(0, int(array.shape[0]), READ_ROWS):
@@ -38,8 +38,24 @@ def feature_means(array: Any) -> np.ndarray[Any, Any] | None:
     return sums / np.maximum(counts, 1.0)
 
 
+def keep_filling(model: Any, views: Any) -> None:
+    """Remember on a fitted model what the gaps of its rows were filled with."""
+    model.__dict__.pop("fill_values_", None)
+    if getattr(views, "fill_values", None) is not None:
+        model.fill_values_ = views.fill_values
+
+
+def fill_like_fit(model: Any, views: Any) -> Any:
+    """New rows with their gaps filled as those of the fit were, where they were."""
+    values = getattr(model, "fill_values_", None)
+    far = not hasattr(views, "_filled_with")  # Dask's chunks are filled by nobody
+    return views if far or values is None else views._filled_with(values)
+
+
 def fill_gaps(array: Any, means: np.ndarray[Any, Any]) -> Any:
     """Single NaN entries replaced by their feature's mean; rows of NaN stay."""
+    if dtype_of(array).kind != "f":
+        return array
     values = to_host(array)
     gaps = np.isnan(values)
     some = gaps & ~gaps.all(axis=1, keepdims=True)

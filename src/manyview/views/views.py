@@ -105,6 +105,9 @@ class Views:
     (2, 5)
     """
 
+    # What single gaps were filled with, view by view, where they were.
+    fill_values: tuple[Any, ...] | None = None
+
     def __init__(
         self,
         views: Any,
@@ -202,7 +205,7 @@ class Views:
         kept = object.__new__(Views)
         kept.names, kept.feature_names = self.names, self.feature_names
         kept.origin, kept._files = self.origin, self._files
-        kept.names_chosen = self.names_chosen
+        kept.names_chosen, kept.fill_values = self.names_chosen, self.fill_values
         kept.arrays = tuple(_take(a, picked) for a in self.arrays)
         kept.labels = None if self.labels is None else self.labels[picked]
         kept.present = None if self.present is None else self.present[picked]
@@ -228,8 +231,9 @@ class Views:
     def filled(self, how: str = "mean", *, like: Views | None = None) -> Views:
         """Single NaN entries replaced by the mean of their feature, in memory.
 
-        Rows of NaN stay missing. Means are those of `like`, for instance of the rows
-        a model was fitted on. Where many are missing, better drop the feature.
+        Rows of NaN stay missing. Means are those of `like`, default these views' own. A
+        model that is fitted on filled views remembers them, and fills new rows with
+        them. Where many are missing, better drop the feature.
         """
         if how != "mean":
             raise InputError(f"how={how!r} is unknown; the only way to fill is 'mean'.")
@@ -238,7 +242,10 @@ class Views:
                 f"The views have {list(self.n_features)} features, those to fill like "
                 f"{list(like.n_features)}. Give the same views in the same order."
             )
-        return self._filled_with([feature_means(a) for a in (like or self).arrays])
+        means = [feature_means(a) for a in (like or self).arrays]
+        found = self._filled_with(means)
+        found.fill_values = tuple(means)
+        return found
 
     def _filled_with(self, means: Sequence[Any]) -> Views:
         kept = self[:]
@@ -279,6 +286,8 @@ class Views:
         kept.arrays = tuple(self.arrays[v] for v in view_order)
         if self.present is not None:
             kept.present = self.present[:, list(view_order)]
+        if self.fill_values is not None:
+            kept.fill_values = tuple(self.fill_values[v] for v in view_order)
         return kept
 
     def block(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from manyview.arrays.from_torch import dtype_of
+from manyview.arrays.ops import to_host
 from manyview.base import FloatArray, IntArray
 from manyview.engine.local import open_engine
 from manyview.engine.resources import physical_memory, show_size
@@ -33,8 +35,8 @@ def dense_views(views: Views, dtype: Any = None) -> list[FloatArray]:
             "This method needs every view of every row, but some rows of NaN mark "
             "missing views. Use S2MVTC, or drop the incomplete rows."
         )
-    kind = dtype or np.result_type(views.dtype, *(a.dtype for a in block.views))
-    dense = (a.todense() if sp.issparse(a) else a for a in block.views)
+    kind = dtype or np.result_type(views.dtype, *map(dtype_of, block.views))
+    dense = (a.todense() if sp.issparse(a) else to_host(a) for a in block.views)
     return [np.ascontiguousarray(a, dtype=kind) for a in dense]
 
 
