@@ -59,7 +59,8 @@ class Plan:
     workers : int
         Workers of a Dask cluster, one core each; 0 without one.
     traffic_bytes : float
-        What travels between the driver and the workers in all.
+        What travels between the driver and the workers, with the rows themselves,
+        unless the workers read them from files.
     """
 
     n_samples: int
@@ -157,10 +158,14 @@ def make_plan(
     seconds += work.setup_flops / (rate * cores) + work.setup_seconds
     seconds += work.setup_touched / (FEATURE_RATE * cores)
     seconds += share * work.reads * work.data_bytes / READ_RATE
-    traffic = workers * work.sent_bytes + (work.gathered_bytes if workers else 0.0)
+    traffic = 0.0
     if workers:
+        # Rows that other workers hold go once to those that work on them, all at once.
+        moved = (1.0 - share) * work.data_bytes
+        through_driver = workers * work.sent_bytes + work.gathered_bytes
+        traffic = through_driver + moved
         seconds += work.passes * (PASS_SECONDS + WORKER_SECONDS * workers)
-        seconds += traffic / NETWORK_RATE
+        seconds += (through_driver + share * moved) / NETWORK_RATE
     for need in needs:
         n_bytes = share * need.bytes_per_row * work.n_samples
         remake = None

@@ -46,6 +46,8 @@ LANCZOS_STEPS = 2
 # float32 ones (timed).
 START_STEPS = 20
 NARROW = 10.0
+# Distances whose few smallest are sought, beside those given their exponential.
+NEAREST = 2.0
 # A float64 matrix of size m is brought to three diagonals in so many m³ operations
 # of a float32 product (timed).
 RIDGE_WORK = 6.0
@@ -161,7 +163,7 @@ def graph_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -
         reads=4,
         flops=2.0 * looked_at * columns * size / n_views
         + 2.0 * n * width * n_clusters * MOST_PASSES,
-        touched=float(looked_at) * size * itemsize,
+        touched=NEAREST * looked_at * size * itemsize,
         setup_flops=NARROW * (model.n_init + 1) * starts,
         setup_seconds=seconds,
         sent_bytes=FLOAT64 * size * (columns / n_views + width),
