@@ -5,12 +5,14 @@ from collections import Counter
 
 import h5py
 import numpy as np
+import psutil
 import pytest
 
 from manyview.engine import row_pieces
 from manyview.engine.local import LocalEngine
 from manyview.engine.row_pieces import RowPieces, piece_edges, unpacked_once
 from manyview.engine.scratch import Scratch
+from manyview.errors import ResourceError
 from manyview.stages.scaling import measure
 from manyview.views.views import Views
 
@@ -69,12 +71,35 @@ def test_threads_wait_for_a_piece_instead_of_unpacking_it_again(rows, unpacked):
     assert unpacked == {0: 1, 2: 1}
 
 
-def test_pieces_used_longest_ago_go_where_the_disk_is_full(rows, unpacked, monkeypatch):
-    monkeypatch.setattr(row_pieces, "DISK_SHARE", 0.0)
+@pytest.mark.parametrize("others", ["have filled it", "fill it meanwhile"])
+def test_few_pieces_are_kept_where_the_disk_is_small(
+    rows, unpacked, monkeypatch, others
+):
     monkeypatch.setattr(row_pieces, "n_cores", lambda: 0)
+    if others == "have filled it":
+        monkeypatch.setattr(row_pieces, "DISK_SHARE", 0.0)
+    else:
+        monkeypatch.setattr(Scratch, "copy_to", no_room)
     for part in (slice(0, 23), slice(15, 23), slice(0, 7)):
         np.testing.assert_array_equal(rows[part], VALUES[part])
     assert unpacked == {0: 2, 2: 1, 3: 1}
+
+
+def no_room(*args):
+    raise ResourceError("The disk is full.")
+
+
+def test_many_pieces_take_one_file():
+    def unpack(number):
+        piece = Scratch(1, VALUES)
+        piece.write(0, VALUES[:1] + number)
+        return piece
+
+    before = psutil.Process().num_fds()
+    rows = RowPieces(range(301), VALUES, unpack)
+    expected = VALUES[0, 0] + np.arange(300, dtype=np.float32)
+    np.testing.assert_allclose(rows[:][:, 0], expected)
+    assert psutil.Process().num_fds() <= before + 2
 
 
 @pytest.mark.parametrize(

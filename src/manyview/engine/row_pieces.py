@@ -2,8 +2,8 @@
 
 A row group of Parquet and a chunk of HDF5 or Zarr are unpacked as wholes, whatever is
 asked of them: block by block the same piece would be unpacked again and again. Here
-it goes to a file without a name when its first row is asked for, and stays there
-while the disk has room.
+it goes to a file without a name when its first row is asked for, and stays there. Where
+the disk has no room for all rows, only the pieces that blocks go through are kept.
 """
 
 import copy
@@ -19,10 +19,12 @@ import numpy as np
 from manyview.arrays.ops import Array
 from manyview.engine.resources import n_cores
 from manyview.engine.scratch import Scratch
+from manyview.errors import ResourceError
 from manyview.views.views import Views
 
-# Of the free disk: the rest is for the state of the rows, and for others.
-DISK_SHARE = 0.5
+# Of the free disk, for each view: the rest is for other views, for the state of the
+# rows, and for others.
+DISK_SHARE = 0.2
 
 
 class RowPieces:
@@ -52,7 +54,11 @@ class RowPieces:
         self.shape = (int(edges[-1]), int(model.shape[1]))
         self.dtype, self.files = model.dtype, tuple(files)
         self._edges, self._unpack = np.asarray(edges), unpack
-        self._kept: dict[int, Scratch] = {}  # the one used last comes last
+        self._model = np.empty((0, self.shape[1]), self.dtype)
+        self._fits: bool | None = None  # do all rows go into one file, and which,
+        self._whole: Scratch | None = None
+        self._there: set[int] = set()  # and pieces that are in it
+        self._few: dict[int, Scratch] = {}  # pieces; the one used last comes last
         self._lock = threading.Lock()
 
     def __getitem__(self, rows: Any) -> Array:
@@ -65,9 +71,9 @@ class RowPieces:
         found = np.empty((wanted.size, self.shape[1]), self.dtype)
         pieces = self._piece_of(wanted)
         for number in np.unique(pieces):
-            piece, first = self._piece(int(number)), self._edges[number]
+            file, first = self._piece(int(number))
             for i in np.flatnonzero(pieces == number):
-                found[i] = piece.read(int(wanted[i] - first), 1)
+                found[i] = file.read(int(wanted[i]) - first, 1)
         return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -82,31 +88,42 @@ class RowPieces:
         at = start
         while at < stop:
             number = int(self._piece_of(at))
-            first, end = self._edges[number : number + 2]
-            n_rows = int(min(stop, end)) - at
-            rows = self._piece(number).read(int(at - first), n_rows)
-            found[at - start : at - start + n_rows] = rows
-            at += n_rows
+            end = min(stop, int(self._edges[number + 1]))
+            file, first = self._piece(number)
+            found[at - start : end - start] = file.read(at - first, end - at)
+            at = end
         return found
 
-    def _piece(self, number: int) -> Scratch:
-        """The piece, unpacked by the first who asks; others wait for it."""
-        with self._lock:
-            piece = self._kept.pop(number, None) or self._unpack(number)
-            self._kept[number] = piece
-            self._make_room()
-        return piece
+    def _piece(self, number: int) -> tuple[Scratch, int]:
+        """Where a piece lies: a file, and the number of the first row in it.
 
-    def _make_room(self) -> None:
-        """Forget the pieces used longest ago, but for those that blocks go through."""
-        sizes = {n: p.shape[0] * p.row_bytes for n, p in self._kept.items()}
-        held = sum(sizes.values())
-        room = DISK_SHARE * (shutil.disk_usage(tempfile.gettempdir()).free + held)
-        for number in list(self._kept)[: -n_cores() - 2]:
-            if held <= room:
-                return
-            held -= sizes[number]
-            del self._kept[number]
+        Unpacked by the first who asks; others wait for it.
+        """
+        with self._lock:
+            if self._whole is not None and number in self._there:
+                return self._whole, 0
+            first = int(self._edges[number])
+            piece = self._few.pop(number, None) or self._unpack(number)
+            if self._has_room(piece.row_bytes) and self._whole is not None:
+                try:
+                    piece.copy_to(self._whole, first)
+                    self._there.add(number)
+                    return self._whole, 0
+                except ResourceError:  # others have filled the disk
+                    self._whole, self._fits = None, False
+            self._few[number] = piece
+            while len(self._few) > n_cores() + 2:
+                del self._few[next(iter(self._few))]
+            return piece, first
+
+    def _has_room(self, row_bytes: int) -> bool:
+        """May all rows lie on the disk? Asked once; then there is a file for them."""
+        if self._fits is None:
+            free = shutil.disk_usage(tempfile.gettempdir()).free
+            self._fits = self.shape[0] * row_bytes <= DISK_SHARE * free
+            if self._fits:
+                self._whole = Scratch(self.shape[0], self._model)
+        return self._fits
 
 
 def piece_edges(n_rows: int, packed_rows: int, least: int) -> list[int]:

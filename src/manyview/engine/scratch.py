@@ -6,6 +6,8 @@ process, however it ends. Mapped views are read instead of mapped: mapped pages
 would count as memory of this process.
 """
 
+from __future__ import annotations
+
 import copy
 import ctypes
 import errno
@@ -33,6 +35,7 @@ READ_RATE = 8e8
 # Of a limit, for blocks in progress; rows of a block below which passes get slow.
 WORK_SHARE = 0.12
 LEAST_ROWS = 256
+COPIED_ROWS = 8192  # from one scratch file to another, at a time
 # The interpreter with its libraries, and the driver's matrices of a small fit.
 LEAST_LIMIT = 500 * 10**6
 _turn = threading.Lock()  # of those who move the place in a file
@@ -75,6 +78,12 @@ class Scratch:
         out = np.empty((n_rows, *self.shape[1:]), dtype=self.dtype)
         read_into(self._file, out, first * self.row_bytes)
         return out
+
+    def copy_to(self, other: Scratch, first: int) -> None:
+        """Store all rows in another file, from row `first` of it on."""
+        for at in range(0, self.shape[0], COPIED_ROWS):
+            rows = self.read(at, min(COPIED_ROWS, self.shape[0] - at))
+            other.write(first + at, rows)
 
     def holds(self, values: Array) -> bool:
         """May rows like these be written over those of this file?"""
