@@ -44,7 +44,7 @@ class AnchorSpectral(PassClusterer):
     Parameters
     ----------
     n_clusters : int or "auto"
-        "auto" asks `choose_n_clusters`.
+        How many clusters to find; "auto" asks `choose_n_clusters`.
     n_graph_anchors : int
         Anchors of all views and draws together, at most.
     n_neighbors : int
@@ -54,7 +54,19 @@ class AnchorSpectral(PassClusterer):
     n_init : int
         Spread starts of k-means; one more starts from Ward's clusters.
     random_state : int, generator or None
-    dtype, engine, device, memory_limit, checkpoint, verbose : as in `S2MVTC`
+        Seed of the draws and starts.
+    dtype : {None, "float32", "float64"}
+        Precision of the blocks; default follows the input.
+    engine : {"local", "dask"} or distributed.Client
+        Where the passes run.
+    device : str, optional
+        A torch device such as "cuda" to compute on; default the processor.
+    memory_limit : str or int, optional
+        What the process may hold, such as "2GB"; the rest goes to scratch files.
+    checkpoint : path, optional
+        A folder to keep the work in: a fit that was stopped resumes there.
+    verbose : bool
+        Show progress.
 
     Attributes
     ----------

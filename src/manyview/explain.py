@@ -158,8 +158,8 @@ def explain(
 
     Parameters
     ----------
-    model : fitted estimator
-    views : the views it was fitted on
+    model, views : fitted estimator; Views, or list or dict of arrays
+        What is to be explained, and the views it was fitted on.
     order, groups : array (n_samples,), optional
         What the fit was given besides; the fits without a view take it too.
     n_features, n_rows : int
@@ -171,12 +171,11 @@ def explain(
 
     Examples
     --------
-    >>> from manyview import S2MVTC
+    >>> from manyview import S2MVTC, explain
     >>> from manyview.datasets import make_views
-    >>> from manyview.explain import explain
     >>> views = make_views(200, (5, 5), 3, view_quality=[1, 0], random_state=0)
     >>> model = S2MVTC(3, random_state=0).fit(views)
-    >>> found = explain(model, views, leave_out=False)
+    >>> found = explain.explain(model, views, leave_out=False)
     >>> bool(found.view_influence[0] > found.view_influence[1])
     True
     """

@@ -71,6 +71,7 @@ def load_model(
     Parameters
     ----------
     path : path
+        A file that ``save`` wrote, or ``model.manyview`` in the folder of a run.
     memory_limit : int or str, optional
         Largest file to read, such as ``"2GB"``; default half of the memory.
     **place

@@ -137,7 +137,9 @@ def audit_order(
     Parameters
     ----------
     views : Views, or list or dict of arrays (n_samples, n_features_v)
+        The data, its rows in the order to be audited.
     n_clusters : int
+        How many clusters every run finds.
     labels : array (n_samples,), optional
         Known classes; default those of the views. They are only scored with.
     estimator : estimator of this package, optional
@@ -164,12 +166,7 @@ def audit_order(
     'almost none'
     """
     given, audited = Views.of(views), S2MVTC() if estimator is None else estimator
-    check_count(n_clusters, "n_clusters")
-    if not isinstance(audited, MultiViewClusterer):
-        raise InputTypeError(
-            "estimator must be a method of this package, such as SequenceS2MVTC(); got "
-            f"{audited!r}. See manyview.all_methods()."
-        )
+    _check(audited, n_clusters)
     if len(given) < 2:
         raise InputError("One row has no order. Give at least two rows.")
     known = given.labels if labels is None else np.asarray(labels)
@@ -184,6 +181,15 @@ def audit_order(
     found, alike = _partitions(given[stand], fit)
     found = {run: x[np.argsort(stand)] for run, x in found.items()}
     return _judge(fit, found, known, alike, given.origin or "the data")
+
+
+def _check(estimator: Any, n_clusters: Any) -> None:
+    check_count(n_clusters, "n_clusters")
+    if not isinstance(estimator, MultiViewClusterer):
+        raise InputTypeError(
+            "estimator must be a method of this package, such as SequenceS2MVTC(); got "
+            f"{estimator!r}. See manyview.all_methods()."
+        )
 
 
 def _stand(n_samples: int, order: Any, groups: Any) -> Labels:

@@ -206,9 +206,11 @@ def choose_n_clusters(
     Parameters
     ----------
     views : Views, or list or dict of arrays (n_samples, n_features_v)
+        The data; no labels are looked at.
     candidates : iterable of int, optional
         Numbers to try, each at least 2; default 2 to 25, fewer on few rows.
-    scaling : as in `S2MVTC`
+    scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
+        Preparation of the views, as in `S2MVTC`.
     random_state : int, generator or None
         Seed of the sample and of the graphs.
     engine, device, memory_limit : as in `S2MVTC`

@@ -66,7 +66,10 @@ class SequenceS2MVTC(PassClusterer):
         Is the last row of a sequence next to the first, as in the paper's DFT?
     n_anchors : int, optional
         As in `S2MVTC`; default 1000, the paper's number.
-    anchors, scaling : as in `S2MVTC`
+    anchors : {"kmeans", "random"} or list of arrays (m, n_features_v)
+        How anchors are found, or the anchors themselves, as in `S2MVTC`.
+    scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}
+        Preparation of the views, as in `S2MVTC`.
     kernel : {"rbf", "linear"}
         Features of rows against anchors.
     n_components : int, optional
@@ -95,8 +98,22 @@ class SequenceS2MVTC(PassClusterer):
         Directions of Phi whose shrinkage s/(s+lam) is below may be dropped.
     assign : {"kmeans", "correlation"}
         k-means with `n_init` starts, or the paper's single-start correlation form.
-    n_init, random_state, dtype, engine, device, memory_limit, checkpoint, verbose :
-        as in `S2MVTC`
+    n_init : int
+        Spread starts of k-means; one more starts from Ward's clusters.
+    random_state : int, generator or None
+        Seed of the draws and starts.
+    dtype : {None, "float32", "float64"}
+        Precision of the blocks; default follows the input.
+    engine : {"local", "dask"} or distributed.Client
+        Where the passes run.
+    device : str, optional
+        A torch device such as "cuda" to compute on; default the processor.
+    memory_limit : str or int, optional
+        What the process may hold, such as "2GB"; the rest goes to scratch files.
+    checkpoint : path, optional
+        A folder to keep the work in: a fit that was stopped resumes there.
+    verbose : bool
+        Show progress.
 
     Attributes
     ----------

@@ -30,7 +30,9 @@ def cluster_mudata(
     Parameters
     ----------
     data : MuData or AnnData
+        The cells, with one modality or several.
     n_clusters : int or "auto"
+        How many clusters to find; "auto" asks `choose_n_clusters`.
     views : str or list of str, optional
         Parts to use, such as ``["rna", "prot/obsm/X_pca"]``; default every modality.
     estimator : estimator of this package, optional
@@ -42,6 +44,7 @@ def cluster_mudata(
     copy : bool
         Return a changed copy and leave `data` as it is.
     random_state : int, generator or None
+        Seed of the default estimator.
 
     Returns
     -------

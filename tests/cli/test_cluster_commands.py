@@ -146,3 +146,18 @@ def test_methods_are_listed(manyview) -> None:
     assert code == 0
     assert all(m.name in out for m in all_methods())
     assert "CVPR 2024" in manyview("methods", "--cite").out
+
+
+def test_a_fit_keeps_within_a_memory_limit(manyview, folder) -> None:
+    few = ("--set", "n_init=2", "--set", "n_anchors=50")
+    given = ("fit", "a.npy", "b.npy", "-k", 4, *few)
+    assert manyview(*given, "-o", "free").code == 0
+    assert manyview(*given, "--memory-limit", "2GB", "-o", "within").code == 0
+    first, second = (np.load(f"{run}/labels.npy") for run in ("free", "within"))
+    np.testing.assert_array_equal(first, second)
+    code, _, err = manyview(*given, "--memory-limit", "lots", "-o", "no")
+    assert code == 2 and "memory_limit='lots' is no size" in err
+    code, _, err = manyview(
+        "fit", "a.npy", "-k", 3, "--method", "LMTC", "--memory-limit", "2GB", "-o", "no"
+    )
+    assert code == 2 and "LMTC has no parameter 'memory_limit'" in err

@@ -54,6 +54,7 @@ def fit(
     settings: options.Settings = None,
     engine: options.Engine = "local",
     scheduler: options.Scheduler = None,
+    memory_limit: options.MemoryLimit = None,
     checkpoint: options.CheckpointFolder = None,
     write_back: options.WriteBack = None,
     force: options.Force = False,
@@ -69,7 +70,7 @@ def fit(
     from manyview.files.run_folder import MODEL, check_target, writing
 
     method, smooth = choose_smoothing(method, smoothing)
-    place = place_settings(engine, scheduler, checkpoint)
+    place = place_settings(engine, scheduler, checkpoint, memory_limit)
     given = smooth | parse_settings(settings) | place
     model = make_estimator(method, clusters, seed, given)
     check_target(out, force=force)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from manyview.errors import InputError, did_you_mean
+from manyview.errors import InputError
 
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
@@ -33,17 +33,10 @@ def make_estimator(
     found = find_method(method)
     if seed < 0:
         raise InputError(f"--seed must be at least 0; got {seed}.")
-    params = {"n_clusters": parse_clusters(clusters), **settings}
-    known = list(found.estimator().get_params())
-    for name in params:
-        if name not in known:
-            raise InputError(
-                f"{found.name} has no parameter {name!r}. {did_you_mean(name, known)}"
-                f"Its parameters are {', '.join(known)}."
-            )
-    if "random_state" in known:
-        params["random_state"] = seed
-    return found.estimator(**params)
+    model = found.estimator(n_clusters=parse_clusters(clusters), **settings)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=seed)
+    return model
 
 
 def choose_smoothing(method: str, how: str | None) -> tuple[str, dict[str, Any]]:
@@ -106,7 +99,10 @@ def parse_value(text: str) -> Any:
 
 
 def place_settings(
-    engine: str, scheduler: str | None, checkpoint: str | None
+    engine: str,
+    scheduler: str | None,
+    checkpoint: str | None,
+    memory_limit: str | None,
 ) -> dict[str, Any]:
     """Where to run as parameters of a method; those left out stay out."""
     if engine not in ("local", "dask"):
@@ -116,7 +112,11 @@ def place_settings(
             "--engine dask and --scheduler ADDRESS go together. Start a scheduler "
             "with 'dask scheduler' and name its address."
         )
-    given = {"engine": None if engine == "local" else engine, "checkpoint": checkpoint}
+    given = {
+        "engine": None if engine == "local" else engine,
+        "checkpoint": checkpoint,
+        "memory_limit": memory_limit,
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -102,5 +102,5 @@ WriteBack = Annotated[
 ]
 MemoryLimit = Annotated[
     str | None,
-    Option(metavar="SIZE", help="Most memory of a run: 8GB."),
+    Option(metavar="SIZE", help="Most memory a run may hold, such as 8GB."),
 ]

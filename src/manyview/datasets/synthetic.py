@@ -45,17 +45,16 @@ def make_views(
 
     Parameters
     ----------
-    n_samples, n_clusters : int
-    n_features : sequence of int
-        Features of each view.
+    n_samples, n_features, n_clusters : int, sequence of int, int
+        Rows, features of each view, and the clusters that the rows fall into.
     imbalance : float
         Size of the largest cluster over that of the smallest, at least 1.
     view_quality : float or sequence of float
         0 for a view that knows nothing of the clusters, 1 for a clear one.
     noise : float
         Standard deviation within a cluster.
-    random_state : int, Generator or None
-    dtype : float type
+    random_state, dtype : int, Generator or None; float type
+        Seed of clusters and noise, and the type of the arrays.
     out : path, optional
         Write to this data folder block by block and return it memory-mapped.
     origin : str

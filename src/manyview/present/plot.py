@@ -119,6 +119,7 @@ def flatten(embedding: Matrix, *, method: str = "auto", random_state: int = 0) -
     Parameters
     ----------
     embedding : array (n_samples, n_components)
+        For instance `embedding_` of a model.
     method : {"auto", "tsne", "pca"}
         t-SNE by openTSNE where it is installed ("auto"), else the two leading
         principal components; these also where there are fewer than 50 rows.

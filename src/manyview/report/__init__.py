@@ -45,9 +45,11 @@ def write_report(
     Parameters
     ----------
     model : fitted estimator
+        What the page is about.
     path : path
         The HTML file.
-    views : the views it was fitted on
+    views : Views, or list or dict of arrays (n_samples, n_features_v)
+        The views it was fitted on.
     labels : array (n_samples,), optional
         Known classes to compare with; default those of the views.
     audit : OrderAudit, optional
