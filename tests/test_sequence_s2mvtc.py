@@ -14,7 +14,13 @@ from sklearn.utils import get_tags
 from manyview import S2MVTC, SequenceS2MVTC
 from manyview.datasets import make_views
 from manyview.engine.contract import lowered
-from manyview.errors import DegenerateWarning, InputError, InputTypeError, OrderWarning
+from manyview.errors import (
+    DataWarning,
+    DegenerateWarning,
+    InputError,
+    InputTypeError,
+    OrderWarning,
+)
 from manyview.kmeans.passes import nearest
 from manyview.stages import sequence_setup
 from manyview.stages.anchors import N_ANCHORS
@@ -251,6 +257,21 @@ def test_eigenvectors_signs_do_not_move_a_sequence(three_views, monkeypatch):
 
     monkeypatch.setattr(sequence_setup, "principal_start", turned)
     np.testing.assert_allclose(np.abs(model.fit(views).embedding_), np.abs(plain))
+
+
+def test_an_order_with_an_index_follows_the_rows(three_views):
+    pandas = pytest.importorskip("pandas")
+    names = [f"r{i}" for i in range(len(three_views[0][0]))]
+    tables = [pandas.DataFrame(x, index=names) for x in three_views[0]]
+    time = pandas.Series(np.random.default_rng(0).permutation(len(names)), index=names)
+    days = pandas.Series(np.arange(len(names)) % 2, index=names)
+    model = SequenceS2MVTC(4, n_low=5, random_state=0)
+    plain = model.fit(tables, order=time, groups=days).embedding_
+    with pytest.warns(DataWarning, match="index of order stands in another order"):
+        mixed = model.fit(tables, order=time[::-1], groups=days).embedding_
+    np.testing.assert_array_equal(mixed, plain)
+    with pytest.raises(InputError, match="index of groups names other rows"):
+        model.fit(tables, groups=days.reset_index(drop=True))
 
 
 def test_dates_and_a_duration_are_the_same_as_seconds(three_views):

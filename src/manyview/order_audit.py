@@ -27,6 +27,7 @@ from manyview.present.table import Table
 from manyview.s2mvtc import S2MVTC
 from manyview.stages.durations import as_times
 from manyview.views.arguments import check_count
+from manyview.views.joining import follow_rows
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -169,15 +170,11 @@ def audit_order(
     _check(audited, n_clusters)
     if len(given) < 2:
         raise InputError("One row has no order. Give at least two rows.")
-    known = given.labels if labels is None else np.asarray(labels)
-    if known is not None and len(known) != len(given):
-        raise InputError(
-            f"labels must have one entry per row ({len(given)}); got {len(known)}."
-        )
-    stand = _stand(len(given), order, groups)
-    recordings = None if groups is None else np.asarray(groups)[stand]
-    times = None if order is None else as_times(np.asarray(order))[stand]
-    fit = _Fit(audited, n_clusters, random_state, recordings, times)
+    known = _known_classes(given, labels)
+    keys = _row_keys(given, groups=groups, order=order)
+    stand = _stand(len(given), **keys)
+    places = {n: None if key is None else key[stand] for n, key in keys.items()}
+    fit = _Fit(audited, n_clusters, random_state, **places)
     found, alike = _partitions(given[stand], fit)
     found = {run: x[np.argsort(stand)] for run, x in found.items()}
     return _judge(fit, found, known, alike, given.origin or "the data")
@@ -192,10 +189,29 @@ def _check(estimator: Any, n_clusters: Any) -> None:
         )
 
 
+def _known_classes(views: Views, labels: Any) -> Any:
+    known = follow_rows(labels, views.row_names, "labels")
+    known = views.labels if known is None else np.asarray(known)
+    if known is not None and len(known) != len(views):
+        raise InputError(
+            f"labels must have one entry per row ({len(views)}); got {len(known)}."
+        )
+    return known
+
+
+def _row_keys(views: Views, **keys: Any) -> dict[str, Any]:
+    """Keys of the rows as arrays, in the order of the rows."""
+    found = {n: follow_rows(key, views.row_names, n) for n, key in keys.items()}
+    return {
+        n: None if key is None else as_times(np.asarray(key))
+        for n, key in found.items()
+    }
+
+
 def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
     """Row numbers as the sequence has them: recordings one after the other."""
-    key = np.arange(n_samples) if order is None else as_times(np.asarray(order))
-    recording = np.zeros(n_samples) if groups is None else np.asarray(groups)
+    key = np.arange(n_samples) if order is None else order
+    recording = np.zeros(n_samples) if groups is None else groups
     if key.shape != (n_samples,) or recording.shape != (n_samples,):
         raise InputError(
             f"order and groups must have one entry per row ({n_samples}); their "

@@ -42,6 +42,7 @@ from manyview.stages.sequence_setup import (
 from manyview.stages.setup import Setup, enter
 from manyview.stages.start import PRINCIPAL_ROWS
 from manyview.stages.tracing import caller_trace, trace_rows
+from manyview.views.joining import follow_rows
 
 
 @dataclass(eq=False, repr=False)
@@ -186,7 +187,8 @@ class SequenceS2MVTC(PassClusterer):
         X : list or dict of arrays, Views, or one array (n_samples, n_features)
         y : ignored
         order : array (n_samples,), optional
-            Key that orders the rows, numbers or dates; default as they stand.
+            Key that orders the rows, numbers or dates; default as they stand. A
+            pandas Series follows the names of the rows, as `groups` does.
         groups : array (n_samples,), optional
             Recording of every row; recordings are smoothed one by one.
         trace : array of row numbers, optional
@@ -194,6 +196,8 @@ class SequenceS2MVTC(PassClusterer):
         """
         check_sequence_settings(self)
         views = self._views_to_fit(X, y)
+        order = follow_rows(order, views.row_names, "order")
+        groups = follow_rows(groups, views.row_names, "groups")
         sequence = self._find_order(len(views), order, groups)
         with self._engine_for(views) as engine:
             given = {"order": order, "groups": groups, "trace": trace}
@@ -230,7 +234,9 @@ class SequenceS2MVTC(PassClusterer):
     ) -> Self:
         """`fit` on views that `prepare` has seen, into as many clusters."""
         check_sequence_settings(self)
-        self._views_to_fit(X)
+        names = self._views_to_fit(X).row_names
+        order = follow_rows(order, names, "order")
+        groups = follow_rows(groups, names, "groups")
         if self.n_clusters != ready.n_clusters:
             raise InputError(
                 f"The views were prepared for n_clusters={ready.n_clusters!r}, this "
