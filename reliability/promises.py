@@ -98,6 +98,21 @@ PROMISES = (
         _sum("numbers", "fits", case="hard settings"),
     ),
     Promise(
+        "Rows, views and columns with names are matched by them or refused, labels are "
+        "taken out of a table only when asked for, and rows outside all that a model "
+        "has seen are said.",
+        (
+            "views/test_joining.py::"
+            "test_the_same_rows_in_another_order_are_aligned_and_said",
+            "views/test_joining.py::test_different_rows_are_refused_with_counts",
+            "views/test_matching.py::test_views_are_taken_by_name_in_any_order",
+            "views/test_matching.py::test_other_columns_are_refused",
+            "datasets/test_loading.py::"
+            "test_a_column_named_like_labels_stays_and_is_said_once",
+            "test_predicting.py::test_rows_far_from_everything_are_said",
+        ),
+    ),
+    Promise(
         "Every seed gives a valid partition.",
         ("reliability/test_numbers.py::test_seeds",),
         _sum("numbers", "fits", case="seeds"),

@@ -131,6 +131,13 @@ def folder_of_files(tmp_path: Path, monkeypatch: Any) -> Path:
     table = np.hstack(first.arrays)
     names = ",".join("abcdefghijk")
     np.savetxt(tmp_path / "table.csv", table, delimiter=",", header=names, comments="")
+    for name, v, start in (("left", 0, 0), ("right", 1, 20)):
+        head = ["id", *(f"{name}{j}" for j in range(first.n_features[v]))]
+        lines = [",".join(head) + ("" if v else ",species")]
+        for i in range(start, 300):
+            values = ",".join(map(str, first.arrays[v][i]))
+            lines.append(f"r{i},{values}" + ("" if v else f",kind{first.labels[i]}"))
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
