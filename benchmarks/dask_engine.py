@@ -188,7 +188,8 @@ def disk(args: argparse.Namespace) -> dict[str, Any]:
             ledger = Ledger(client)
             start = time.perf_counter()
             with progress.listen(ledger):
-                model = estimator(args.quick, engine=client).fit(paths)
+                place = {"engine": client, "memory_limit": args.limit}
+                model = estimator(args.quick, **place).fit(paths)
             taken = time.perf_counter() - start
             sizes = np.bincount(model.labels_.compute())
             passes = ledger.passes()
@@ -196,6 +197,7 @@ def disk(args: argparse.Namespace) -> dict[str, Any]:
                 "rows": args.rows,
                 "width": args.width,
                 "memory": args.memory,
+                "limit": args.limit,
                 "dask_s": taken,
                 "workers_restarted": client.run(os.getpid) != before,
                 "peak_rss": client.run(peak_memory),
@@ -292,6 +294,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--width", type=int, default=64, help="features per view")
     parser.add_argument("--memory", default="auto", help="of each worker, e.g. 1GB")
+    parser.add_argument("--limit", help="memory_limit of the fit on disk: 1GB")
     parser.add_argument("--folder", default=".", help="where to write rows")
     parser.add_argument("--keep", action="store_true", help="keep the written rows")
     parser.add_argument("--quick", action="store_true", help="a smoke run")

@@ -62,12 +62,12 @@ def fit(arrays: list[Any], anchors: Any, **setting: Any) -> Any:
     return S2MVTC(anchors=anchors, random_state=0, **setting).fit(arrays).labels_
 
 
-def on_disk(arrays: list[Any], dtype: str, folder: str) -> list[Any]:
+def on_disk(arrays: list[Any], folder: str) -> list[Any]:
     """The dense views as mapped .npy files."""
     out = list(arrays)
     for v, x in enumerate(arrays):
         if not sp.issparse(x):
-            np.save(f"{folder}/view{v}.npy", np.asarray(x, dtype=dtype))
+            np.save(f"{folder}/view{v}.npy", np.asarray(x))
             out[v] = np.load(f"{folder}/view{v}.npy", mmap_mode="r")
     return out
 
@@ -98,17 +98,18 @@ def on_dask(
 def compare(data: DataSet, client: Any) -> Iterator[dict[str, Any]]:
     """One line per type and kind of anchors."""
     views = data.load()
-    arrays, n_clusters = list(views.arrays), len(np.unique(views.labels))
+    n_clusters = len(np.unique(views.labels))
     shuffle = np.random.default_rng(0).permutation(len(views))
-    given = given_anchors(data, arrays)
+    given = given_anchors(data, list(views.arrays))
     ways = {"drawn": ("kmeans", "kmeans"), "given": (given, given[::-1])}
     for dtype, (kind, (own, turned)) in product(("float32", "float64"), ways.items()):
         how = {"n_clusters": n_clusters, "dtype": dtype}
+        arrays = [x.astype(dtype) for x in views.arrays]
         base = fit(arrays, own, **how)
         mixed = fit([x[shuffle] for x in arrays], own, **how)
         moved = fit(arrays[::-1], turned, **how)
         with tempfile.TemporaryDirectory() as folder:
-            files = on_disk(arrays, dtype, folder)
+            files = on_disk(arrays, folder)
             limited = fit(files, own, memory_limit=LIMIT, **how)
         yield {
             "data": data.name,

@@ -12,6 +12,7 @@ from manyview.engine.contract import Result, lowered
 from manyview.engine.dask import DaskEngine
 from manyview.engine.dask_views import DaskViews
 from manyview.engine.dask_workers import Devices
+from manyview.engine.device import Seen
 from manyview.engine.local import open_engine
 from manyview.engine.worker_memory import the_file
 from manyview.errors import DeviceError, InputError
@@ -137,6 +138,24 @@ def test_rows_stay_on_the_device_or_are_streamed(
     with lowered(resident_share=share):
         found = model.fit(Views(given, present=present)).labels_
     assert ari(wanted, found) >= 0.999
+
+
+@pytest.mark.parametrize(
+    ("limit", "free", "wanted"),
+    [(None, 900, 300), (500, 900, 300), (250, 900, 200), (40, 900, 0)],
+)
+def test_processes_share_the_memory_of_a_device(monkeypatch, limit, free, wanted):
+    """Two workers and the driver on one GPU; each holds 50 bytes there."""
+
+    class Cluster:
+        def run(self, function, name):
+            return {w: Seen("gpu-a", free, 50) for w in "xy"}
+
+    look = "manyview.engine.dask_workers.look_at"
+    monkeypatch.setattr(look, lambda name: Seen("gpu-a", free, 50))
+    devices = Devices(Cluster(), "cuda", limit)
+    assert devices.room() == wanted and devices.here == "cuda"
+    assert devices.hold(0.5 * wanted, 0.5) and not devices.hold(0.5 * wanted + 1, 0.5)
 
 
 @pytest.mark.parametrize("device", ["mps", "abacus", "xpu:1"])

@@ -370,7 +370,9 @@ class DaskEngine:
         else:
             sealed = (Sealed(views[self._own_rows(span)]) for span in spans)
             sources = self._submit("rows", [(unpack, rows) for rows in sealed])
-        each = sum(views.n_features) * self.dtype.itemsize * self._rows_each
+        # On a device sparse rows are dense, and float64 rows stay that.
+        dense = sum(views.n_features) * self.dtype.itemsize
+        each = max(dense, n_bytes) * self._rows_each
         if self._devices is None or not self._devices.hold(each, sizes.resident_share):
             return sources
         pairs = zip(sources, spans, strict=True)

@@ -116,14 +116,10 @@ class Devices:
             raise type(error)(f"A worker of the Dask cluster says: {error}") from error
         known = [seen for seen in (self._own, *found) if seen is not None]
         sharing = Counter(seen.name for seen in known)
-        rooms = []
-        for seen in found:
-            if seen.free is None:
-                return None
-            rooms.append(seen.free // sharing[seen.name])
-            if self._limit is not None:
-                rooms.append(self._limit - seen.held)
-        return max(min(rooms, default=0), 0)
+        rooms = [s.free // sharing[s.name] for s in found if s.free is not None]
+        if self._limit is not None:
+            rooms += [self._limit - seen.held for seen in found]
+        return max(min(rooms), 0) if rooms else None
 
     def hold(self, n_bytes: float, share: float) -> bool:
         """Do these bytes fit into a share of what is free on every device?"""
