@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import manyview
 from manyview import S2MVTC, AnchorSpectral, ViewTransformer
-from manyview.errors import InputError, InputTypeError, UnsavedWarning
+from manyview.errors import DataWarning, InputError, InputTypeError, UnsavedWarning
 from manyview.metrics import ari
 
 DAYS = [dt.datetime(2024, 1, 1), None, dt.datetime(2024, 1, 3, 12)]
@@ -113,11 +113,18 @@ def test_what_cannot_be_prepared_is_said(given, transformers, message):
         ViewTransformer(transformers).fit(given)
 
 
-def test_tables_that_name_their_rows_in_another_order_are_refused():
+def test_tables_are_matched_by_the_names_of_their_rows():
     first = pd.DataFrame({"a": [1.0, 2.0]}, index=["x", "y"])
-    second = pd.DataFrame({"b": [1.0, 2.0]}, index=["y", "x"])
-    with pytest.raises(InputError, match="name their rows differently"):
-        ViewTransformer().fit({"first": first, "second": second})
+    second = pd.DataFrame({"b": [2.0, 1.0]}, index=["y", "x"])
+    with pytest.warns(DataWarning, match="'second' stand in another order"):
+        views = ViewTransformer().fit_transform({"first": first, "second": second})
+    np.testing.assert_array_equal(*views.arrays)
+    with pytest.raises(InputError, match="name different rows"):
+        ViewTransformer().fit({"first": first, "second": second[:1]})
+    with pytest.raises(InputError, match="'notes' have no names"):
+        ViewTransformer({"notes": TfidfVectorizer()}).fit(
+            {"first": first, "second": second, "notes": ["a b", "c d"]}
+        )
     views = ViewTransformer().fit_transform({"first": first, "copy": first})
     assert views.row_names.tolist() == ["x", "y"]
 

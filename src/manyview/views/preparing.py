@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from manyview.errors import InputError, InputTypeError
+from manyview.views.joining import join_rows
 from manyview.views.table_code import TableCode, learn_table
 from manyview.views.views import Views
 
@@ -144,13 +145,13 @@ class ViewTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def raw_views(X: Any) -> dict[str, Any]:
-    """The views as they were given, by name."""
+    """The views as they were given, by name; tables with their rows in one order."""
     if isinstance(X, Views):
         return dict(zip(X.names, X.arrays, strict=True))
     if isinstance(X, Mapping):
-        return {str(name): item for name, item in X.items()}
+        return _aligned({str(name): item for name, item in X.items()})
     if isinstance(X, (list, tuple)):
-        return {f"view{v}": item for v, item in enumerate(X)}
+        return _aligned({f"view{v}": item for v, item in enumerate(X)})
     if hasattr(X, "columns"):
         return {TABLE: X}
     raise InputTypeError(
@@ -218,19 +219,21 @@ def _views(made: dict[str, Any], raw: dict[str, Any], how: Preparation) -> Views
 
 def _row_names(raw: Mapping[str, Any]) -> Any:
     """The index that all tables share."""
+    return next((index for index in _indices(raw) if index is not None), None)
+
+
+def _indices(raw: Mapping[str, Any]) -> list[Any]:
+    """The index of every table that has one, None of the rest."""
     import narwhals as nw
 
-    tables = {n: nw.from_native(x, pass_through=True) for n, x in raw.items()}
-    known: dict[str, Any] = {
-        n: nw.maybe_get_index(x) for n, x in tables.items() if x is not raw[n]
-    }
-    known = {name: index for name, index in known.items() if index is not None}
-    for name, index in known.items():
-        first = next(iter(known))
-        if not index.equals(known[first]):
-            raise InputError(
-                f"The tables {first!r} and {name!r} name their rows differently or in "
-                "another order. Bring them into one order first, for instance with "
-                f"{name}.loc[{first}.index]."
-            )
-    return next(iter(known.values()), None)
+    frames = [(nw.from_native(x, pass_through=True), x) for x in raw.values()]
+    return [None if f is x else nw.maybe_get_index(f) for f, x in frames]
+
+
+def _aligned(raw: dict[str, Any]) -> dict[str, Any]:
+    """The tables with their rows in one order, by name."""
+    joined = join_rows(list(raw), _indices(raw))
+    if joined.places is None:
+        return raw
+    pairs = zip(raw.items(), joined.places, strict=True)
+    return {name: _frame(x, name)[p].to_native() for (name, x), p in pairs}
