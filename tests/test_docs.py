@@ -30,7 +30,11 @@ SHELL = ("", "bash")
 # Sums run in another order on other machines; a row on a border may move.
 TOLERANCE = 0.03
 
-pytestmark = pytest.mark.filterwarnings("ignore::manyview.errors.ManyviewWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::manyview.errors.ManyviewWarning",
+    # mudata's own, of two modalities whose features share their names
+    "ignore:Cannot join columns with the same name:UserWarning",
+)
 
 
 class Block(NamedTuple):

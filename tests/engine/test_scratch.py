@@ -1,5 +1,6 @@
 """State on disk and rows read from mapped files."""
 
+import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -188,6 +189,18 @@ def test_rows_of_a_replaced_file_stay_those_that_were_mapped(values, tmp_path):
     (tmp_path / "other.npy").replace(tmp_path / "x.npy")
     block = unmapped(views).block(slice(0, 10), np.float32)
     np.testing.assert_array_equal(block.views[0], values)
+
+
+def test_files_are_closed_with_their_owner(values, tmp_path):
+    np.save(tmp_path / "x.npy", values)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for make in (lambda: Scratch(len(values), values), lambda: FileRows(mapped)):
+        owner = make()
+        file = owner._file
+        assert not file.closed
+        del owner
+        gc.collect()
+        assert file.closed
 
 
 def test_full_disk_is_a_sentence(values, monkeypatch):

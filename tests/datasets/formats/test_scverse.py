@@ -12,6 +12,9 @@ anndata = pytest.importorskip("anndata")
 mudata = pytest.importorskip("mudata")
 pd = pytest.importorskip("pandas")
 
+# Features of two modalities share their names on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:var_names are not unique:UserWarning")
+
 
 def make_anndata(matrix, rows, **obs):
     columns = [f"f{i}" for i in range(matrix.shape[1])]
