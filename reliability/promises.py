@@ -85,6 +85,10 @@ PROMISES = (
         ),
     ),
     Promise(
+        "Numbers of a large mean, such as times, keep their digits.",
+        ("test_large_means.py::test_a_large_mean_takes_no_digits",),
+    ),
+    Promise(
         "Views that break solvers (rank one, ill-conditioned, underflowing, few "
         "distinct rows) give a valid partition or a sentence, never NaN; one giant "
         "cluster is said.",
@@ -145,6 +149,17 @@ PROMISES = (
             "files/test_model_file.py::test_a_flipped_byte_anywhere_is_refused",
         ),
         _sum("fuzz", "damaged files"),
+    ),
+    Promise(
+        "A path given to `fit` means what it holds at that moment, and is parsed in a "
+        "child process; every row group or chunk is unpacked once.",
+        (
+            "datasets/test_on_disk.py::test_the_content_is_that_of_now",
+            "datasets/test_on_disk.py::"
+            "test_a_fit_loads_no_parser_into_the_calling_process",
+            "datasets/test_on_disk.py::"
+            "test_a_piece_is_unpacked_once_and_only_where_rows_are_asked_for",
+        ),
     ),
     Promise(
         "Reading is limited in memory and time; decompression bombs are stopped; "
