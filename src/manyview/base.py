@@ -27,9 +27,7 @@ from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
 from manyview.engine.dask_workers import worker_count
 from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
-from manyview.errors import (
-    DegenerateWarning,
-)
+from manyview.errors import DegenerateWarning, InputTypeError
 from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
 from manyview.kmeans.degenerate import degenerate
@@ -308,6 +306,15 @@ class PassClusterer(
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         """What a fit on as many rows keeps per row, and its work."""
         raise NotImplementedError
+
+
+def require_method(estimator: Any) -> None:
+    """An estimator of this package, rather than its class or one of another."""
+    if not isinstance(estimator, MultiViewClusterer):
+        raise InputTypeError(
+            "estimator must be a method of this package, such as SequenceS2MVTC(); got "
+            f"{estimator!r}. See manyview.all_methods()."
+        )
 
 
 def by_caller(values: Sequence[Any], engine: Engine) -> list[Any]:

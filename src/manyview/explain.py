@@ -209,8 +209,8 @@ def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
     """The views as the model knows them, and its labels; as many rows as it has."""
     if not isinstance(model, MultiViewClusterer):
         raise InputTypeError(
-            f"Only a fitted method of this package can be explained; got {model!r}. "
-            "Give the model first, then its views."
+            "Only a fitted method of this package can be explained; got "
+            f"{type(model).__name__}. Give the model first, then its views."
         )
     given, labels = model._views_to_predict(views), to_host(model.labels_)
     if len(labels) != len(given):

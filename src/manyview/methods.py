@@ -56,7 +56,7 @@ def find_method(name: str) -> Method:
     names = [method.name for method in methods.values()]
     raise InputError(
         f"There is no method named {name!r}. {did_you_mean(name, names)}"
-        f"The methods are {', '.join(names)}."
+        f"Choose from {', '.join(names)}."
     )
 
 

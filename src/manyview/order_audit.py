@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from manyview.arrays.ops import to_host
-from manyview.base import MultiViewClusterer
-from manyview.errors import InputError, InputTypeError, ManyviewWarning
+from manyview.base import MultiViewClusterer, require_method
+from manyview.errors import InputError, ManyviewWarning
 from manyview.files.schema import PLACE
 from manyview.metrics import ari, nmi
 from manyview.present.page import notebook_html
@@ -167,7 +167,8 @@ def audit_order(
     'almost none'
     """
     given, audited = Views.of(views), S2MVTC() if estimator is None else estimator
-    _check(audited, n_clusters)
+    require_method(audited)
+    check_count(n_clusters, "n_clusters")
     if len(given) < 2:
         raise InputError("One row has no order. Give at least two rows.")
     known = _known_classes(given, labels)
@@ -178,15 +179,6 @@ def audit_order(
     found, alike = _partitions(given[stand], fit)
     found = {run: x[np.argsort(stand)] for run, x in found.items()}
     return _judge(fit, found, known, alike, given.origin or "the data")
-
-
-def _check(estimator: Any, n_clusters: Any) -> None:
-    check_count(n_clusters, "n_clusters")
-    if not isinstance(estimator, MultiViewClusterer):
-        raise InputTypeError(
-            "estimator must be a method of this package, such as SequenceS2MVTC(); got "
-            f"{estimator!r}. See manyview.all_methods()."
-        )
 
 
 def _known_classes(views: Views, labels: Any) -> Any:

@@ -43,7 +43,8 @@ from manyview.stages.sampling import (
     first_rows,
     neighbours,
 )
-from manyview.views.arguments import check_count, child_seed, generator
+from manyview.stages.scaling import SCALINGS
+from manyview.views.arguments import check_choice, check_count, child_seed, generator
 from manyview.views.parsing import is_dask
 from manyview.views.views import Views
 
@@ -229,6 +230,7 @@ def choose_n_clusters(
     4
     """
     views = views if hasattr(views, "each") else Views.of(views)
+    check_choice(scaling, "scaling", SCALINGS)
     counts = _check_candidates(candidates, len(views))
     place = open_engine(
         views, views.dtype, engine=engine, device=device, memory_limit=memory_limit

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from manyview.arrays.ops import to_host
-from manyview.base import MultiViewClusterer
+from manyview.base import MultiViewClusterer, require_method
 from manyview.errors import InputTypeError
 from manyview.files.json_value import json_value
 from manyview.s2mvtc import S2MVTC
@@ -61,7 +61,10 @@ def cluster_mudata(
     parts = Views.of(data, views)
     if fill is not None:
         parts = parts.filled(fill)
-    model = estimator or S2MVTC(n_clusters, random_state=random_state)
+    model = S2MVTC(n_clusters, random_state=random_state)
+    if estimator is not None:
+        require_method(estimator)
+        model = estimator
     model.fit(parts)
     target = data.copy() if copy else data
     _write(target, model, key_added)

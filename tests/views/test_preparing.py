@@ -105,7 +105,7 @@ def test_new_rows_of_another_kind_are_refused(change, message):
         (pl.DataFrame({"n": [[1], [2]]}), None, "neither numbers, dates nor"),
         ({"a": np.eye(2)}, {"b": StandardScaler()}, "no view named 'b'"),
         (pl.DataFrame({"n": [1]}), {"b": (StandardScaler(), ["m"])}, "no columns m"),
-        (np.eye(2), None, "come as a dict, a list or one table"),
+        (np.eye(2), None, "must be a dict, a list or one table"),
     ],
 )
 def test_what_cannot_be_prepared_is_said(given, transformers, message):

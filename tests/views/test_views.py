@@ -176,7 +176,7 @@ def test_names(arrays):
 def test_view_by_name_and_position(arrays):
     views = Views(arrays, names=["x", "y"])
     assert views.view("y") is arrays[1] and views.view(0) is arrays[0]
-    with pytest.raises(InputError, match=r"no view named 'z'; the views are x, y"):
+    with pytest.raises(InputError, match=r"no view named 'z'\. Name one of x, y"):
         views.view("z")
 
 

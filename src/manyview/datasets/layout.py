@@ -163,7 +163,10 @@ def _choose_labels(
 
 def _named_labels(file: _Content, name: str) -> NDArray:
     if name not in file.found:
-        raise file.error(f"There are no labels named {name!r} in the file.")
+        raise file.error(
+            f"There are no labels named {name!r} in the file.",
+            "Name others with labels= (--labels).",
+        )
     labels = _as_labels(file.found[name])
     if labels is None:
         raise file.error(
@@ -209,7 +212,10 @@ def _named_views(file: _Content, request: Request) -> dict[str, Any]:
     views: dict[str, Any] = {}
     for name in request.views or ():
         if name not in file.found:
-            raise file.error(f"There is no variable {name!r} in the file.")
+            raise file.error(
+                f"There is no variable {name!r} in the file.",
+                "Name others with views= (--view).",
+            )
         item = file.found[name]
         if not _is_matrix(item):
             raise file.error(

@@ -21,7 +21,8 @@ from manyview.datasets.isolated.sandbox import TIME_LIMIT, Sandbox
 from manyview.datasets.many_files import combine, files_in
 from manyview.datasets.one_file import IN_PROCESS, detect_format, read_file
 from manyview.datasets.raw_data import RawData, Request, in_memory, name_list, tell
-from manyview.errors import FileError
+from manyview.errors import FileError, InputTypeError
+from manyview.views.arguments import check_path
 from manyview.views.views import Views
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -115,8 +116,13 @@ def _read_all(
 
 def _locate(source: Source) -> tuple[list[Path], registry.Known | None]:
     """Existing paths of a source, and its registry entry when it was named."""
+    if not isinstance(source, (str, os.PathLike, list, tuple)):
+        raise InputTypeError(
+            f"Only files are loaded; got {type(source).__name__}. Give a path, a list "
+            "of paths or a known name; arrays go to fit or Views as they are."
+        )
     if not isinstance(source, (str, os.PathLike)):
-        paths = [Path(p).expanduser() for p in source]
+        paths = [check_path(p, "Every file to load") for p in source]
         if not paths:
             raise FileError("No file was given. Name at least one.")
         missing = [p for p in paths if not p.exists()]

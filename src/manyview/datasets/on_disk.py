@@ -43,8 +43,9 @@ def open_on_disk(
         if not path.exists():
             raise FileError(
                 f"There is no file or folder {path}. Text in place of views is taken "
-                "for paths, which every worker must reach; texts themselves must be "
-                "made numbers first, for instance by scikit-learn's TfidfVectorizer."
+                "for paths, which every worker must reach. Open known data sets with "
+                "manyview.datasets.load; make texts numbers, for instance with "
+                "scikit-learn's TfidfVectorizer."
             )
     names = None if views is None else tuple(views)
     stamps = tuple(map(stamp_of, full))
@@ -99,7 +100,8 @@ def _read_lazily(
         return open_rows(path, now, request, sandbox, files)
     raise FileError(
         f"{path} is neither a folder of 'manyview convert', nor Zarr, Parquet or "
-        "npy. Convert it first: manyview convert FILE FOLDER."
+        "npy. Open it with manyview.datasets.load, or convert it first: manyview "
+        "convert FILE FOLDER."
     )
 
 

@@ -33,7 +33,8 @@ class Request:
         """What a caller of `load` or `convert` asked, its names checked."""
         names = [views] if isinstance(views, str) else views
         if names is not None:
-            if not len(names) or not all(isinstance(n, str) for n in names):
+            listed = isinstance(names, (list, tuple)) and len(names) > 0
+            if not listed or not all(isinstance(n, str) for n in names):
                 raise InputTypeError(
                     f"views={views!r} must be the name of a variable or a list of "
                     "names."

@@ -209,9 +209,11 @@ def _check(
             f"{n_samples} rows cannot form {n_clusters} clusters. Ask for at least one "
             "cluster and one row per cluster."
         )
-    if not len(n_features) or min(n_features) < 1:
+    listed = isinstance(n_features, (list, tuple)) and len(n_features) > 0
+    if not listed or min(n_features) < 1:
         raise InputError(
-            f"n_features={tuple(n_features)} must give every view at least one feature."
+            f"n_features={n_features!r} must be a list that gives every view at least "
+            "one feature, such as (20, 30)."
         )
     if imbalance < 1 or noise < 0:
         raise InputError(

@@ -18,6 +18,7 @@ from manyview.files.codec import Encoder, decode
 from manyview.files.container import read_container, write_container
 from manyview.files.migrations import VERSION, migrate
 from manyview.files.schema import ATTRIBUTES, PLACE, attribute_name, is_public
+from manyview.views.arguments import check_path
 from manyview.views.preparing import Preparation
 
 FindClass = Callable[[str], type[Any] | None]
@@ -28,7 +29,7 @@ def write_model(
 ) -> Path:
     """Write a fitted model, whole or not at all; the file's path."""
     model._check_fitted()
-    target = Path(path).expanduser()
+    target = check_path(path, "The file of a model")
     require_free(target, overwrite=overwrite)
     kind = type(model)
     if not kind.__module__.startswith("manyview."):
@@ -86,7 +87,7 @@ def read_model(
     **place: Any,
 ) -> Any:
     """The fitted estimator of a file; see `manyview.load_model`."""
-    source = Path(path).expanduser()
+    source = check_path(path, "The file of a model")
     written, arrays = read_container(source, "model", memory_limit)
     params, fitted = written.get("params"), written.get("fitted")
     if not isinstance(params, dict) or not isinstance(fitted, dict):

@@ -22,7 +22,12 @@ from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
 from manyview.engine.resources import n_cores
-from manyview.errors import DependencyError, InputError, install_command
+from manyview.errors import (
+    DependencyError,
+    InputError,
+    InputTypeError,
+    install_command,
+)
 from manyview.files.atomic import atomic_file
 from manyview.metrics import contingency
 from manyview.running.progress import task
@@ -147,6 +152,12 @@ def flatten_all(
     """The map of every embedding, as many at a time as there are cores."""
     if method not in ("auto", "tsne", "pca"):
         raise InputError(f"method={method!r} is unknown; choose auto, tsne or pca.")
+    for x in embeddings:
+        if np.ndim(x) != 2:
+            raise InputError(
+                f"An embedding must be 2-D, a row per sample; its shape is "
+                f"{np.shape(x)}. Give for instance model.embedding_."
+            )
     with (
         task("Maps", STEPS * len(embeddings)) as advance,
         threadpool_limits(1),  # inside a map, or threads would wait for each other
@@ -234,6 +245,7 @@ def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Fi
     >>> len(figure.axes)
     1
     """
+    _check_drawn(flat, groupings)
     figure = new_figure(PANEL * len(groupings), PANEL + 0.7, title)
     axes = figure.subplots(1, len(groupings), squeeze=False)[0]
     n_shown, n_samples = len(flat.rows), len(next(iter(groupings.values())))
@@ -250,6 +262,22 @@ def draw_embedding(flat: Map, groupings: Mapping[str, Any], *, title: str) -> Fi
     caption = f"{n_shown:,} rows{part}, laid out by {flat.how}; axes have no unit"
     figure.supxlabel(caption, fontsize=11)
     return figure
+
+
+def _check_drawn(flat: Any, groupings: Any) -> None:
+    """A map, and one group per row of it in every panel."""
+    if not isinstance(flat, Map) or not isinstance(groupings, Mapping) or not groupings:
+        raise InputTypeError(
+            "What is drawn must be a map of plot.flatten and a dict of groups by "
+            f"title; got {type(flat).__name__} and {type(groupings).__name__}. Write "
+            'for instance draw_embedding(flat, {"Clusters": labels}, title="Mine").'
+        )
+    for name, groups in groupings.items():
+        if np.ndim(groups) != 1 or len(groups) <= flat.rows.max():
+            raise InputError(
+                f"The groups {name!r} must have one entry per row of the embedding, at "
+                f"least {flat.rows.max() + 1}; their shape is {np.shape(groups)}."
+            )
 
 
 def match_groups(first: Matrix, second: Matrix) -> list[int]:

@@ -13,7 +13,7 @@ import numpy as np
 from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
-from manyview.errors import FileError, InputError
+from manyview.errors import FileError, InputError, InputTypeError
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, read_meta, versions
 from manyview.kmeans.certainty import certainty as certainty_of
@@ -162,6 +162,11 @@ def _subject(
         raise InputError(
             f"The clusters are of {len(labels)} rows; {len(views)} were given. Give "
             "the views that were clustered."
+        )
+    if not isinstance(facts["audit"], OrderAudit | None):
+        raise InputTypeError(
+            f"audit must be what audit_order found; got {facts['audit']!r}. Run "
+            "manyview.audit_order on the views first."
         )
     order = getattr(model, "order_report_", None)
     return Subject(

@@ -23,7 +23,8 @@ def check_views_speak(drawn: Draw, names: Sequence[str]) -> None:
     if constant:
         every = "no view tells rows apart" if len(constant) == len(names) else ""
         warnings.warn(
-            f"All rows are the same in {', '.join(map(repr, sorted(constant)))}: "
+            "All rows are the same, or differ by less than rounding, in "
+            f"{', '.join(map(repr, sorted(constant)))}: "
             f"{every or 'it has no say in the clusters'}. Leave such a view out, or "
             "look whether the right columns were read.",
             DegenerateWarning,

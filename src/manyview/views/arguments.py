@@ -1,7 +1,9 @@
 """What users give besides views: parameters and seeds, checked and named."""
 
+import os
 from collections.abc import Iterable
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -66,7 +68,7 @@ def _unknown(cls: Any, names: Iterable[str]) -> str | None:
         return None
     return (
         f"{cls.__name__} has no parameter {strange!r}. {did_you_mean(strange, known)}"
-        f"Its parameters are {', '.join(known)}."
+        f"Choose from its parameters: {', '.join(known)}."
     )
 
 
@@ -78,6 +80,16 @@ def check_no_view(y: Any) -> None:
             f"The second argument of fit is y, which is ignored, but its shape {shape} "
             "is that of a view. Give all views in one list: fit([first, second])."
         )
+
+
+def check_path(value: Any, name: str) -> Path:
+    """`value` must be a path, ``~`` in it the user's home."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputTypeError(
+            f"{name} must be a path; got {type(value).__name__}. Give text, or a "
+            "pathlib.Path."
+        )
+    return Path(value).expanduser()
 
 
 def check_count(value: Any, name: str, least: int = 1) -> None:

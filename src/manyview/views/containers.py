@@ -212,4 +212,9 @@ def series(values: Any, data: Any, name: str = "cluster") -> Any:
     index = tables[0].index if tables else getattr(data, "row_names", None)
     if is_container(data):
         index = data.obs_names
+    if index is not None and len(index) != len(values):
+        raise InputError(
+            f"There are {len(values)} values for {len(index)} rows. Give one value per "
+            "row, such as model.labels_, and the data it was fitted on."
+        )
     return pandas.Series(values, index=index, name=name)

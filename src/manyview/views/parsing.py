@@ -1,15 +1,14 @@
 """What users hand over as views: told apart, named, checked.
 
 Values of views are looked at later, block by block; here nothing is read that is
-not in memory already. Files under views are watched while they are in use.
+not in memory already.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass
 from numbers import Real
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,7 +63,7 @@ def split_input(views: Any) -> tuple[list[Any], list[str] | None]:
 
 def _is_row(item: Any) -> bool:
     """Is this the first row of one table, rather than the first view?"""
-    return isinstance(item, (list, tuple, int, float, complex, str)) and (
+    return isinstance(item, (list, tuple, int, float, complex)) and (
         not isinstance(item, (list, tuple))
         or not len(item)
         or not hasattr(item[0], "__len__")
@@ -97,6 +96,20 @@ def parse_view(item: Any, name: str) -> Parsed:
     """One view, checked for kind and shape but not yet for its values."""
     if item is None:
         raise InputTypeError(f"View {name!r} is None. Give an array, or leave it out.")
+    if isinstance(item, (str, os.PathLike)):
+        raise InputTypeError(
+            f"View {name!r} is the text {str(item)!r} beside arrays. Open files first, "
+            "with manyview.datasets.load; texts must be made numbers."
+        )
+    if hasattr(item, "arrays"):
+        raise InputTypeError(
+            f"View {name!r} is itself a Views. Give the arrays inside: list(x.arrays)."
+        )
+    if type(item).__module__.startswith("h5py.") and not item:
+        raise FileError(
+            f"View {name!r} lies in an HDF5 file that was closed. Open the file again "
+            "and keep it open."
+        )
     if hasattr(type(item), "columns") and not isinstance(item, np.ndarray):
         return _parse_frame(item, name)
     if is_container(item) and not is_mudata(item):
@@ -249,8 +262,8 @@ def check_per_row(values: Any, n_samples: int, what: str) -> Any:
         array = np.asarray(values)
     except ValueError as error:
         raise InputTypeError(
-            f"{what} must have one entry per row ({n_samples}): {error}. Give a plain "
-            "list of numbers or text."
+            f"{what} must have one entry per row ({n_samples}), but entries differ in "
+            "length. Give a plain list of numbers or text."
         ) from error
     if array.shape != (n_samples,):
         raise InputError(
@@ -285,14 +298,15 @@ def row_ids(rows: Any, n_samples: int) -> np.ndarray[Any, Any]:
 def check_feature_names(
     names: Sequence[Sequence[str] | None], n_features: Sequence[int]
 ) -> tuple[tuple[str, ...] | None, ...]:
-    counts = [None if n is None else len(n) for n in names]
+    listed = isinstance(names, (list, tuple))
+    counts = [None if n is None else len(n) for n in (names if listed else ())]
     fits = len(counts) == len(n_features) and all(
         c is None or c == d for c, d in zip(counts, n_features, strict=True)
     )
     if not fits:
         raise InputError(
-            f"feature_names must have one name per feature, {list(n_features)} for "
-            f"the views, or None for a view without names; got {counts}."
+            f"feature_names must be a list of lists, {list(n_features)} names for the "
+            f"views, or None for a view without names; got {counts or repr(names)}."
         )
     return tuple(None if n is None else tuple(n) for n in names)
 
@@ -304,8 +318,8 @@ def check_present(present: Any, n_samples: int, n_views: int) -> Any:
         mask = np.asarray(present, dtype=bool)
     except ValueError as error:
         raise InputError(
-            f"The mask of present views is no table ({error}). Give an array of shape "
-            f"({n_samples}, {n_views})."
+            "The mask of present views is no table: its rows differ in length. Give "
+            f"an array of shape ({n_samples}, {n_views})."
         ) from error
     if mask.shape != (n_samples, n_views):
         raise InputError(
@@ -313,64 +327,6 @@ def check_present(present: Any, n_samples: int, n_views: int) -> Any:
             f"it has {mask.shape}."
         )
     return None if mask.all() else mask
-
-
-class FileStamp(NamedTuple):
-    """A file as it was when its rows were opened.
-
-    Rows mapped beyond the end of a shortened file would end the process with a bus
-    error, HDF5 would read them as zeros, and rows written meanwhile would mix two
-    data sets in one result. A file that is removed, or replaced by another under
-    its name, does no harm: open rows stay those of the old one.
-    """
-
-    path: Path
-    inode: int
-    size: int
-    written: int
-
-
-def watch(arrays: Iterable[Any]) -> tuple[FileStamp, ...]:
-    """The files that the arrays read from."""
-    found = {path: look(path) for a in arrays for path in _files_of(a)}
-    return tuple(w for w in found.values() if w is not None)
-
-
-def require_unchanged(files: Iterable[FileStamp]) -> None:
-    """Raise a `FileError` if one of the files was written to since."""
-    for before in files:
-        now = look(before.path)
-        if now is None or now.inode != before.inode or now == before:
-            continue
-        raise FileError(
-            f"{before.path} was changed while its rows were in use: it had "
-            f"{before.size} bytes, now it has {now.size}. Start again when nothing "
-            "writes to it."
-        )
-
-
-def look(path: Path) -> FileStamp | None:
-    """The file as it is now; None where there is none."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return None
-    return FileStamp(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
-
-
-def _files_of(array: Any) -> Iterator[Path]:
-    if sp.issparse(array):
-        for name in ("data", "indices", "indptr"):
-            yield from _files_of(getattr(array, name, None))
-    file: Any = getattr(array, "file", None)
-    if getattr(file, "mode", None) == "r":  # of HDF5, not opened for writing by us
-        yield Path(str(file.filename))
-    yield from getattr(array, "files", ())  # of rows that are decoded from them
-    while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap) and array.filename is not None:
-            yield Path(str(array.filename))
-            return
-        array = array.base
 
 
 def is_single_table(X: Any) -> bool:

@@ -27,14 +27,12 @@ from manyview.views.parsing import (
     check_names,
     check_per_row,
     check_present,
-    look,
     parse_view,
     reads_on_demand,
-    require_unchanged,
     row_ids,
     split_input,
-    watch,
 )
+from manyview.views.watched_files import look, require_unchanged, watch
 
 Rows = slice | np.ndarray[Any, Any]
 
@@ -218,8 +216,7 @@ class Views:
             return self.arrays[name]
         if name not in self.names:
             raise InputError(
-                f"There is no view named {name!r}; the views are "
-                f"{', '.join(self.names)}."
+                f"There is no view named {name!r}. Name one of {', '.join(self.names)}."
             )
         return self.arrays[self.names.index(name)]
 

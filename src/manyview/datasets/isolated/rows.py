@@ -20,7 +20,7 @@ from manyview.datasets.raw_data import NDArray, RawData, Request
 from manyview.engine.row_pieces import RowPieces
 from manyview.engine.scratch import Scratch
 from manyview.errors import FileError
-from manyview.views.parsing import look
+from manyview.views.watched_files import look
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
