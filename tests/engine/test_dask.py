@@ -317,6 +317,14 @@ def test_small_values_arrive_whole_and_sums_are_float64(opened, views):
     assert all(small == {"a": 1} for _, small in notes)
 
 
+def test_whole_numbers_far_from_zero_keep_their_digits(client):
+    groups = np.random.default_rng(0).integers(0, 3, 300)
+    times = 1_700_000_000 + 180 * groups[:, None] + np.arange(300)[:, None] % 30
+    model = AnchorSpectral(3, random_state=0, engine=client).fit(known([times, times]))
+    assert ari(groups, model.labels_.compute()) == 1.0
+    assert ari(groups, model.predict(known([times, times])).compute()) == 1.0
+
+
 @pytest.mark.unchecked
 def test_state_is_put_read_taken_and_dropped(opened, views):
     engine = opened
