@@ -119,7 +119,7 @@ def test_missing_and_unknown_paths(tmp_path):
     with pytest.raises(FileError, match="every worker"):
         open_on_disk(tmp_path / "nothing.zarr")
     (tmp_path / "a.csv").write_text("1,2\n")
-    with pytest.raises(FileError, match="Convert it first"):
+    with pytest.raises(FileError, match="convert it first"):
         open_on_disk(tmp_path / "a.csv")
 
 
