@@ -104,7 +104,9 @@ class PredictsByReplay(
         self._warn_of_new_rows()
         width = 2 + views.n_views
         found = views.each(self._without_rows()._placed_of, np.float64, width)
-        return Placed(found[:, 0].astype(np.intp), found[:, 1], found[:, 2:] > 0)
+        parts = [found[:, 0].astype(np.intp), found[:, 1], found[:, 2:] > 0]
+        tensors = [a for a in views.arrays if is_torch_array(a)]
+        return Placed(*in_one_place([*parts, *tensors])[: len(parts)])
 
     def transform(self, X: Any) -> FloatArray:
         """Consensus embedding of every row of new views, row by row."""

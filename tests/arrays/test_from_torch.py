@@ -83,6 +83,16 @@ def test_certainty_is_of_the_kind_of_the_labels(model, three_views):
     np.testing.assert_allclose(model.certainty_.numpy(), arrays.certainty_, atol=1e-6)
 
 
+def test_new_rows_are_placed_as_what_they_are(model, three_views):
+    given = tensors(three_views[0])
+    placed = model.place([given[0].numpy(), *given[1:]])
+    assert all(isinstance(part, torch.Tensor) for part in placed)
+    assert torch.equal(placed.labels, model.predict(given))
+    arrays = model.place(three_views[0])
+    assert all(isinstance(part, np.ndarray) for part in arrays)
+    np.testing.assert_array_equal(arrays.labels, placed.labels.numpy())
+
+
 def test_a_fit_on_tensors_is_explained(model, three_views):
     found = explain(model, tensors(three_views[0]), leave_out=False)
     assert isinstance(found.certainty, np.ndarray)
