@@ -23,14 +23,14 @@ from manyview.experiments.measuring import peak_memory
 
 from .cells import Cell
 from .inputs import open_input, prepare
-from .work import Done, attempt, refer
+from .work import STRICT, Done, attempt, refer
 
 
 def main(path: str) -> None:
     """Do the job; an error is an answer, too."""
     job = json.loads(Path(path).read_text(encoding="utf-8"))
     warnings.simplefilter("ignore", ManyviewWarning)
-    warnings.simplefilter("error", RuntimeWarning)  # no fit of good rows may warn
+    warnings.filterwarnings(**STRICT)
     try:
         answer = _do(job)
     except Exception:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -27,6 +28,12 @@ from .inputs import N_CLUSTERS, bytes_in_memory
 LIMIT = 10**9
 WORKER_MEMORY = 2 * 10**9
 N_WORKERS = 2
+# No fit of good rows may warn, here or on a worker.
+STRICT: dict[str, Any] = {
+    "action": "error",
+    "category": RuntimeWarning,
+    "module": "manyview|numpy|scipy|sklearn",
+}
 # Few rounds and starts of the compared methods: their labels must be the same, not
 # good. The package's own stay at their defaults, whose roads are to be walked.
 FEW: dict[str, dict[str, Any]] = {
@@ -192,6 +199,7 @@ def _cluster(cell: Cell, alone: bool) -> Iterator[Any]:
         ) as workers,
         Client(workers) as client,
     ):
+        client.run(warnings.filterwarnings, **STRICT)
         yield client
 
 
