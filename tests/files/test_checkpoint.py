@@ -98,7 +98,7 @@ def test_without_a_seed_the_first_one_is_kept(views, tmp_path):
 @pytest.mark.parametrize("kind", [S2MVTC, SequenceS2MVTC, AnchorSpectral])
 def test_the_number_of_clusters_found_at_first_is_kept(tmp_path, monkeypatch, kind):
     data = make_views(200, (6, 5), 4, noise=0.5, random_state=0)
-    model = kind("auto", checkpoint=tmp_path / "saved", n_init=1)
+    model = kind("auto", random_state=0, checkpoint=tmp_path / "saved", n_init=1)
     with pytest.raises(KeyboardInterrupt):
         fit(model, data, "Clustering")
     assert model.n_clusters_ == 4
@@ -112,7 +112,9 @@ def test_a_number_found_on_other_data_is_not_kept(tmp_path):
     data, other = (
         make_views(200, (6, 5), k, noise=0.5, random_state=0) for k in (3, 5)
     )
-    model = AnchorSpectral("auto", checkpoint=tmp_path / "saved", n_init=1)
+    model = AnchorSpectral(
+        "auto", random_state=0, checkpoint=tmp_path / "saved", n_init=1
+    )
     # The surveys of the sample and its halves come before the fit's own.
     with pytest.raises(KeyboardInterrupt):
         fit(model, data, "Surveying the views", after=4)

@@ -97,6 +97,14 @@ def test_rows_are_distinct_and_the_block_holds_them(views):
         np.testing.assert_array_equal(found.view(v), x[found.caller_rows])
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_spreads_that_only_the_wider_type_holds_are_drawn_by(views, make):
+    narrow = [(x * 1e-38).astype(np.float32) for x in views]
+    wide = [x.astype(np.float64) for x in narrow]
+    first, second = (drawn([make(x) for x in v]).caller_rows for v in (narrow, wide))
+    np.testing.assert_array_equal(first, second)
+
+
 def test_smaller_draw_is_the_start_of_a_larger_one(views):
     np.testing.assert_array_equal(
         drawn(views, 50).caller_rows[:20], drawn(views, 20).caller_rows

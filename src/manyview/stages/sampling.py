@@ -188,6 +188,8 @@ def _smallest(keys: Matrix, size: int) -> Matrix:
 def _codes(x: Array, moments: Moments, steps: float) -> Array:
     """The row's values in steps of a standard deviation; sparse ones not centred."""
     unit = moments.inverse_std * steps
+    if moments.dtype == "float64":  # which has room for smaller spreads
+        x = in_float64(x)
     if sp.issparse(x):
         scaled = x.data * unit[x.indices].astype(x.dtype)
         return sp.csr_array((scaled, x.indices, x.indptr), shape=x.shape)
