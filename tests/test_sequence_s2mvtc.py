@@ -23,7 +23,6 @@ from manyview.errors import (
 )
 from manyview.kmeans.passes import nearest
 from manyview.stages import sequence_setup
-from manyview.stages.anchors import N_ANCHORS
 from manyview.stages.sequence_settings import DEFAULTS, PUBLISHED, setting
 from manyview.stages.start import PRINCIPAL_ROWS
 from manyview.views.views import Views
@@ -416,7 +415,7 @@ def test_as_published_is_the_papers_setting(name):
     assert (model.lam, model.n_low) == (lam, n_low)
     assert model.scaling is None and model.smoothing_growth == 1.1
     assert model.max_iter == 7 and setting(model, "n_components") == 64
-    assert model.n_anchors is None and N_ANCHORS == 1000
+    assert model.n_anchors is None and model.usual_anchors == 1000
     assert model.periodic and not model.graph and model.smoothing_weight == 1.0
     assert model.start == "directions" and model.rank_tol == 0.0
     assert model.row_norm == "zscore" and model.assign == "correlation"

@@ -166,6 +166,7 @@ class S2MVTC(PassClusterer):
         "Scalable Multi-View Tensor Clustering. CVPR 2024."
     )
     kernel: ClassVar[str] = "rbf"
+    usual_anchors: ClassVar[int | None] = None  # as many as the rows need
 
     _: KW_ONLY
     n_anchors: int | None = None

@@ -139,6 +139,7 @@ class SequenceS2MVTC(PassClusterer):
     [30, 30]
     """
 
+    usual_anchors: ClassVar[int | None] = 1000  # the paper's number
     citation: ClassVar[str] = (
         "Z. Long, Q. Wang, Y. Ren, Y. Liu, C. Zhu: S²MVTC: a Simple yet Efficient "
         "Scalable Multi-View Tensor Clustering. CVPR 2024."
@@ -149,7 +150,7 @@ class SequenceS2MVTC(PassClusterer):
     n_low: int | None = None
     min_duration: Any = None
     periodic: bool = False
-    n_anchors: int | None = 1000
+    n_anchors: int | None = None
     anchors: Any = "kmeans"
     kernel: str = "rbf"
     n_components: int | None = None
@@ -255,7 +256,8 @@ class SequenceS2MVTC(PassClusterer):
 
     def _sample_size(self, engine: Engine) -> int:
         """Rows drawn once by content, for anchors, the start and the k-means starts."""
-        m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
+        wanted = self.n_anchors or self.usual_anchors
+        m = anchor_count(wanted, engine.n_samples, self.n_clusters_)
         per_anchor = ROWS_PER_ANCHOR if self.anchors == "kmeans" else 1
         graph_rows = sample_size(setting(self, "n_graph_anchors"), self.n_views_)
         return max(m * per_anchor, PRINCIPAL_ROWS, graph_rows, self.n_clusters_)

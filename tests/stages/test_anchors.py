@@ -209,7 +209,6 @@ def test_anchors_of_every_search_are_those_of_each_view_alone(drawn, exact):
     for own, (size, seed) in zip(made, searches, strict=True):
         for v, anchors in enumerate(own):
             rows = apply_scaling(found.view(v), scalings[v])
-            rows = rows.astype(np.float64 if exact else np.float32)
             np.testing.assert_array_equal(anchors, kmeans_anchors(rows, size, seed))
 
 

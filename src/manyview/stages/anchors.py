@@ -139,12 +139,11 @@ def anchors_of_views(
     """Anchors of every view for each (number, seed), centres of a short k-means.
 
     All views see the same seed: a view's place must not matter. On the host one view
-    is prepared at a time, in float32 or (`exact`) float64."""
+    is prepared at a time, with `exact` in float64."""
 
     def prepared(v: int) -> Array:
         rows = apply_scaling(drawn.view(v), scalings[v])
-        narrow = rows if is_torch_array(rows) else rows.astype(np.float32, copy=False)
-        return in_float64(rows) if exact else narrow
+        return in_float64(rows) if exact else rows
 
     if is_torch_array(drawn.block.views[0]):
         views = [prepared(v) for v in range(len(scalings))]

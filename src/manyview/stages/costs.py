@@ -188,7 +188,7 @@ def rounds_cost(
 ) -> Cost:
     """Features, their Grams, and the rounds."""
     n_clusters = _clusters(model)
-    m = anchor_count(model.n_anchors, n, n_clusters)
+    m = anchor_count(model.n_anchors or model.usual_anchors, n, n_clusters)
     n_views = len(n_features)
     k = VECTORS * n_clusters if graph else setting(model, "n_components")
     once = 2.0 * m * sum(n_features)

@@ -53,7 +53,8 @@ def prepare_features(
     seeds: list[int],
 ) -> Prepared:
     """Anchors, kernel widths and the Grams of the features."""
-    m = anchor_count(model.n_anchors, engine.n_samples, model.n_clusters_)
+    wanted = model.n_anchors or model.usual_anchors
+    m = anchor_count(wanted, engine.n_samples, model.n_clusters_)
     order = engine.view_order
     anchors = choose_anchors(drawn, scalings, model.anchors, m, seeds[0], order)
     plain = plain_features(
