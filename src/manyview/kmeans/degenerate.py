@@ -20,8 +20,8 @@ def degenerate(labels: np.ndarray[Any, Any], n_clusters: int) -> str | None:
         )
     if found < n_clusters:
         return (
-            f"found {found} of the {n_clusters} clusters it was asked for. Rows that "
-            "are the same are never parted: ask for fewer clusters, or give features "
-            "that tell more rows apart."
+            f"found {found} of the {n_clusters} clusters it was asked for; the others "
+            "are empty. Ask for fewer clusters or try another method; rows that are "
+            "the same are never parted."
         )
     return None
