@@ -24,7 +24,7 @@ FACTORS = ("estimator", "place", "input", "rows", "use")
 # Both sides of every threshold: rows of a block, rows that are sampled, and state that
 # stays in memory, is spilled (wide views) or made again (narrower ones).
 FEW_ROWS, MANY_ROWS = 300, 900
-LOW = {"block_rows": 128, "sampled_rows": 500, "state_room": 60_000}
+LOW = {"block_rows": 128, "sampled_rows": 500, "state_room": 160_000}
 WIDTHS = {
     "narrow dense": (6, 8),
     "wide dense": (450, 460),
@@ -176,7 +176,7 @@ def test_the_selection_keeps_spills_and_remakes(opened, tmp_path, monkeypatch):
     monkeypatch.setattr(Budget, "place", place)
     monkeypatch.setattr("manyview.engine.local.CORES", 1)  # many remake sooner
     within = [c for c in SELECTED if c.place == "memory limit" and c.use == cells.FIT]
-    for room in (LOW["state_room"], 160_000):
+    for room in (LOW["state_room"], 60_000):
         with lowered(**{**LOW, "state_room": room}):
             for cell in within:
                 views = opened(cell.input, cell.rows)
