@@ -88,7 +88,7 @@ def new_figure(width: float, height: float, title: str) -> Figure:
     lines = (fill(line, int(PER_INCH * width)) for line in title.splitlines())
     figure.suptitle("\n".join(lines), fontsize=12, parse_math=False)
     # So that a notebook shows it, whether or not pyplot is loaded there.
-    figure._repr_png_ = partial(_png_of, figure)  # type: ignore[attr-defined]
+    vars(figure)["_repr_png_"] = partial(_png_of, figure)
     return figure
 
 
