@@ -1,15 +1,17 @@
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
 
-from manyview.experiments.execute import Limits, execute, labels_of
+from manyview.experiments.execute import Limits, _line, execute, labels_of
 from manyview.experiments.planned_run import Run
 from manyview.experiments.results_file import Results
 from manyview.running.progress import listen
@@ -104,6 +106,19 @@ def test_an_interrupt_ends_the_processes(tmp_path):
     assert driver.wait() != 0
     assert workers and not psutil.wait_procs(workers, timeout=10)[1]
     assert not Results(tmp_path).read()
+
+
+def test_an_interrupt_beside_a_line_is_not_swallowed():
+    async def interrupted():
+        child = SimpleNamespace(stdout=asyncio.StreamReader())
+        reading = asyncio.ensure_future(_line(child, 10.0))
+        await asyncio.sleep(0.01)
+        child.stdout.feed_data(b"said\n")
+        reading.cancel()
+        await asyncio.wait([reading])
+        return reading.cancelled()
+
+    assert asyncio.run(interrupted())
 
 
 def test_a_run_over_its_time_is_stopped_and_recorded(tmp_path):

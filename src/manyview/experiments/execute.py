@@ -93,12 +93,9 @@ class _Execution:
         told = {"memory_limit": self.limits.memory, "runs": [*map(self._told, runs)]}
         with tempfile.TemporaryFile("w+") as stderr:
             async with _child(told, self.limits.threads(), stderr) as child:
-                assert child.stdout is not None
                 late, seconds = False, LOAD_SECONDS
                 try:
-                    while open_runs and (
-                        line := await asyncio.wait_for(child.stdout.readline(), seconds)
-                    ):
+                    while open_runs and (line := await _line(child, seconds)):
                         said, seconds = json.loads(line), self.limits.seconds
                         current = said["key"] if said.pop("event") == "start" else None
                         if current is None:
@@ -153,6 +150,13 @@ async def _child(told: Record, threads: int, stderr: IO[str]) -> AsyncIterator[P
         with suppress(ProcessLookupError):
             child.kill()
         await child.wait()
+
+
+async def _line(child: Process, seconds: float) -> bytes:
+    """What the process says next; not by `wait_for`, which may swallow an interrupt."""
+    assert child.stdout is not None
+    async with asyncio.timeout(seconds):
+        return await child.stdout.readline()
 
 
 def labels_of(record: Record, results: Results) -> Path:
