@@ -105,6 +105,7 @@ def test_cells_get_clusters_certainty_and_embedding(kind, tmp_path, capsys):
     source, out = tmp_path / f"cells.{kind}", tmp_path / "run"
     if kind == "h5mu":
         both = {"rna": cells, "protein": cells[::-1].copy()}
+        both["protein"].var_names = [f"protein {i}" for i in range(4)]
         with warnings.catch_warnings(action="ignore"):  # mudata's own, of its future
             cells = mudata.MuData(both)
     getattr(cells, f"write_{kind}")(source)
