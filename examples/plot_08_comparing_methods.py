@@ -19,7 +19,7 @@ from manyview.metrics import clustering_scores
 
 views = make_views(300, (10, 15, 20), 4, view_quality=[0.6, 0.5, 0.1], random_state=4)
 found = {}
-for method in all_methods():
+for method in (m for m in all_methods() if m.is_installed):
     scores = []
     for seed in range(2):
         model = method.estimator(n_clusters=4)

@@ -126,7 +126,7 @@ def _jobs(folder: Path) -> list[Callable[[int], None]]:
 
         jobs.append(job)
 
-    for method in all_methods():
+    for method in (m for m in all_methods() if m.is_installed):
         add(lambda method=method: method.estimator(3), lambda: views)
     add(lambda: S2MVTC(3), lambda: load_data(data))
     add(lambda: AnchorSpectral(3), lambda: load_data(data), memory_limit="1GB")

@@ -163,7 +163,7 @@ def refusals(
 
 def all_cells() -> list[Cell]:
     """The whole matrix, its cells on a GPU last."""
-    names = [method.name for method in all_methods()]
+    names = [method.name for method in all_methods() if method.is_installed]
     on_gpu = [place for place, needs in PLACES.items() if "device" in needs]
     here = [place for place in PLACES if place not in on_gpu]
     able = [name for name in names if takes(name, on_gpu[0])]

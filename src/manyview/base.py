@@ -88,7 +88,8 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator):  # type: igno
     Class attributes of a method: `citation` (paper), `order_dependent` (does
     the order of the rows matter), `deterministic` (the same labels whatever
     `random_state`), `missing_views` (may rows lack views),
-    `chooses_n_clusters` (does it take ``n_clusters="auto"``), `skipped_checks` (names
+    `chooses_n_clusters` (does it take ``n_clusters="auto"``), `needs` (libraries it
+    cannot do without, each with the extra that brings it), `skipped_checks` (names
     of checks in `manyview.checks` that cannot hold, each with the reason).
     """
 
@@ -103,6 +104,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator):  # type: igno
     n_clusters_: int
     labels_: IntArray
 
+    needs: ClassVar[dict[str, str]] = {}
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X`; `y` is ignored."""
         raise NotImplementedError

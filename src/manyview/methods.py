@@ -1,6 +1,7 @@
 """Every method of the package in one list, and finding one by name."""
 
 import os
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from manyview import baselines
@@ -28,6 +29,11 @@ class Method(NamedTuple):
     summary: str
     citation: str
     tags: MultiviewTags
+
+    @property
+    def is_installed(self) -> bool:
+        """Are the libraries here that it cannot do without?"""
+        return all(find_spec(library) for library in self.estimator.needs)
 
 
 def all_methods() -> list[Method]:

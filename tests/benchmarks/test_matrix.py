@@ -17,7 +17,7 @@ from manyview import all_methods
 from manyview.engine.contract import lowered
 from manyview.engine.scratch import Budget
 
-METHODS = [method.name for method in all_methods()]
+METHODS = [method.name for method in all_methods() if method.is_installed]
 HERE = [place for place, needs in PLACES.items() if "device" not in needs]
 FACTORS = ("estimator", "place", "input", "rows", "use")
 

@@ -6,6 +6,7 @@ from manyview.baselines.fmvacc import FMVACC
 from manyview.baselines.fpmvscag import FPMVSCAG
 from manyview.baselines.fsmsc import FSMSC
 from manyview.baselines.kmeans import BestViewKMeans, ConcatKMeans
+from manyview.baselines.knn_leiden import KNNLeiden
 from manyview.baselines.lmtc import LMTC
 from manyview.baselines.opmc import OPMC
 from manyview.baselines.sfmc import SFMC
@@ -23,4 +24,5 @@ __all__: list[str] = [
     "BestViewKMeans",
     "ConcatKMeans",
     "FastMICE",
+    "KNNLeiden",
 ]

@@ -15,8 +15,9 @@ ALONG_AN_ORDER = SequenceS2MVTC.__name__
 
 
 def method_names() -> list[str]:
-    """Every method for rows in any order by class name, the reference first."""
-    names = [m.name for m in all_methods() if m.name != ALONG_AN_ORDER]
+    """Every installed method for rows in any order by name, the reference first."""
+    found = (m for m in all_methods() if m.is_installed)
+    names = [m.name for m in found if m.name != ALONG_AN_ORDER]
     return sorted(names, key=lambda n: (n != REFERENCE, n.startswith("S2MVTC")))
 
 

@@ -1,16 +1,18 @@
 """Every kind of field is checked, by its type alone."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 
 from manyview.baselines.parts.parameters import check_parameters
-from manyview.errors import ManyviewError
+from manyview.errors import DependencyError, ManyviewError
 
 
 @dataclass
 class Settings:
+    needs: ClassVar[dict[str, str]] = {}
+
     count: int = 1
     number: float = 0.0
     flag: bool = False
@@ -40,3 +42,11 @@ def test_good_values_pass(good):
 def test_bad_values_are_named(bad, message):
     with pytest.raises(ManyviewError, match=message):
         check_parameters(Settings(**bad))
+
+
+def test_a_missing_library_comes_first():
+    class Needy(Settings):
+        needs: ClassVar[dict[str, str]] = {"numpy": "plot", "no_such_library": "plot"}
+
+    with pytest.raises(DependencyError, match=r"Needy needs no_such_library, .*pip"):
+        check_parameters(Needy(count=0))

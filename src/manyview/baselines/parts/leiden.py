@@ -23,10 +23,11 @@ from manyview.errors import DependencyError, install_command
 DOUBLINGS, HALVINGS = 20, 16
 
 
-def leiden(adjacency: Any, resolution: float, seed: int) -> IntArray:
+def leiden(adjacency: Any, resolution: float, seed: int, trials: int = 1) -> IntArray:
     """Cluster of every node of a symmetric CSR graph, in order of their first nodes.
 
-    Nodes without an edge are clusters of their own.
+    Of several trials the one of the largest Q. Nodes without an edge are clusters of
+    their own.
     """
     try:
         from graspologic_native import leiden_csr
@@ -46,11 +47,14 @@ def leiden(adjacency: Any, resolution: float, seed: int) -> IntArray:
         n_nodes,
         resolution=float(resolution),
         seed=int(seed),
+        trials=trials,
     )
     return renumbered(np.fromiter((found[i] for i in range(n_nodes)), np.intp, n_nodes))
 
 
-def leiden_with_k(adjacency: Any, n_clusters: int, seed: int) -> IntArray:
+def leiden_with_k(
+    adjacency: Any, n_clusters: int, seed: int, trials: int = 1
+) -> IntArray:
     """A partition into `n_clusters`: the resolution is bisected until it gives them.
 
     Where none does (a graph of more pieces, a step across the number), the nearest
@@ -62,14 +66,14 @@ def leiden_with_k(adjacency: Any, n_clusters: int, seed: int) -> IntArray:
     if len(linked) <= n_clusters:
         return joined(W, np.arange(W.shape[0]), n_clusters)
     if len(linked) < W.shape[0]:
-        inside = leiden_with_k(W[linked][:, linked], n_clusters, seed)
+        inside = leiden_with_k(W[linked][:, linked], n_clusters, seed, trials)
         labels = np.full(W.shape[0], np.argmax(np.bincount(inside)))
         labels[linked] = inside
         return renumbered(labels)
     few, many, best = 0.0, np.inf, np.arange(len(linked))
     resolution = 1.0
     for _ in range(DOUBLINGS + HALVINGS):
-        labels = leiden(W, resolution, seed)
+        labels = leiden(W, resolution, seed, trials)
         if labels.max() + 1 >= n_clusters:
             many = resolution
             best = labels if labels.max() <= best.max() else best

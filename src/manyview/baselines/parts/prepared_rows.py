@@ -1,0 +1,60 @@
+"""Different rows, prepared by the package's own scaling, in the order of their content.
+
+What a method of graphs starts from: a row that repeats another is no neighbour that
+would tell anything, and the two never get different labels.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manyview.arrays.ops import to_host
+from manyview.base import FloatArray, IntArray
+from manyview.baselines.parts.in_memory import dense_views
+from manyview.engine.local import open_engine
+from manyview.stages.sampling import choose_scalings, draw
+from manyview.stages.scaling import apply_scaling, hide_empty_rows
+from manyview.views.arguments import child_seed
+from manyview.views.views import Views
+
+
+class PreparedRows(NamedTuple):
+    """Rows that differ, and where the caller's rows are among them.
+
+    Attributes
+    ----------
+    arrays : list of array (n_rows, n_features_v)
+        The views, also in the order of their content.
+    present : array (n_rows, n_views)
+        False where a row holds nothing in a view that is compared by angle.
+    place : array (n_samples,)
+        Each of the caller's rows among these.
+    """
+
+    arrays: list[FloatArray]
+    present: IntArray
+    place: IntArray
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+
+def prepared_rows(
+    views: Views, scaling: str | None, n_clusters: int, rng: np.random.Generator
+) -> PreparedRows:
+    """All rows of the views by the named scaling, or what the rows suggest."""
+    dense = Views(dense_views(views))
+    engine = open_engine(dense, views.dtype)
+    drawn = draw(engine, len(views), child_seed(rng))
+    scalings = choose_scalings(drawn, scaling, n_clusters)
+    block = hide_empty_rows(drawn.block, scalings)
+    # Equal rows have equal hashes, by which they are ordered.
+    new = np.ones(len(views), dtype=bool)
+    new[1:] = np.any([(x[1:] != x[:-1]).any(axis=1) for x in block.views], axis=0)
+    place = np.empty(len(views), dtype=np.intp)
+    place[drawn.caller_rows] = np.cumsum(new) - 1
+    arrays = [
+        np.asarray(apply_scaling(x[new], s))
+        for x, s in zip(block.views, scalings, strict=True)
+    ]
+    return PreparedRows(arrays, to_host(block.present)[new], place)
