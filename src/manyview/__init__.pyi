@@ -6,6 +6,7 @@ from . import datasets as datasets
 from . import errors as errors
 from . import explain as explain
 from . import metrics as metrics
+from . import outliers as outliers
 from . import report as report
 from . import selection as selection
 from . import single_cell as single_cell

@@ -32,6 +32,7 @@ from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
 from manyview.kmeans.degenerate import degenerate
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
+from manyview.outliers import FindsOutliers
 from manyview.predicting import Passes, PredictsByReplay
 from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
 from manyview.running.progress import shown
@@ -82,7 +83,12 @@ class ManyviewTags(Tags):  # type: ignore[misc]
     multiview: MultiviewTags = field(default_factory=MultiviewTags)
 
 
-class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class MultiViewClusterer(
+    TakesViews,
+    FindsOutliers,
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Base of all estimators: validation, tags, labels.
 
     Class attributes of a method: `citation` (paper), `order_dependent` (does
@@ -117,6 +123,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator):  # type: igno
         """Store the labels; warn of too few clusters, or one with nearly all rows."""
         host = labels if is_dask(labels) else to_host(labels)
         self.labels_ = labels if is_torch_array(labels) else host.astype(np.intp)
+        self.__dict__.pop("outlier_score_", None)  # which was of an earlier fit
         problem = None if is_dask(labels) else degenerate(host, self.n_clusters_)
         if problem:
             about = f"{type(self).__name__} {problem}"
@@ -126,7 +133,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator):  # type: igno
     def _without_rows(self) -> Self:
         """What new rows need of the fitted model: it may travel to many workers."""
         model = copy.copy(self)
-        for name in ("labels_", "embedding_"):
+        for name in ("labels_", "embedding_", "outlier_score_"):
             model.__dict__.pop(name, None)
         return model
 

@@ -70,6 +70,24 @@ def test_explain_prints_json(manyview, run: Path) -> None:
     assert sum(found["sizes"]) == 300 and len(found["features"]) == 15
 
 
+def test_outliers_are_named_and_written(manyview, run: Path) -> None:
+    strange = np.load("a.npy")
+    strange[7] += 100.0
+    np.save("a.npy", strange)
+    args = ("outliers", "run", "a.npy", "b.npy", "--share", 0.01, "-o", "strange.csv")
+    code, out, err = manyview(*args)
+    assert (code, err) == (0, "") and "far from other rows" in out
+    head, *lines = Path("strange.csv").read_text().splitlines()
+    assert head == "row,cluster,score,a,b" and len(lines) == 300
+    aside = [line.split(",")[0] for line in lines if line.split(",")[1] == "-1"]
+    assert "7" in aside and len(aside) <= 3
+    code, _, err = manyview(*args)
+    assert code == 2 and "strange.csv" in err
+    assert manyview(*args, "--force").code == 0
+    code, _, err = manyview("outliers", "run", "a.npy", "b.npy", "--share", 0.9)
+    assert code == 2 and "share" in err
+
+
 def test_fill_reaches_the_fit(manyview, folder: Path) -> None:
     holes = np.load("a.npy").astype(float)
     holes[5, 1] = np.nan

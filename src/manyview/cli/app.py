@@ -17,12 +17,12 @@ from manyview.cli.experiment_commands import (
     scaling,
     sensitivity,
 )
-from manyview.cli.model_commands import explain, predict, report
+from manyview.cli.model_commands import explain, outliers, predict, report
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {
     "Start": (demo,),
-    "Cluster": (fit, predict, explain, choose_k, report, score, methods),
+    "Cluster": (fit, predict, explain, outliers, choose_k, report, score, methods),
     "Data": (info, convert, datasets, plan),
     "Experiments": (
         compare, ablation, sensitivity, process, scaling, reproduce, audit,

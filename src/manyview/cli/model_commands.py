@@ -1,4 +1,4 @@
-"""``manyview predict``, ``explain`` and ``report``."""
+"""``manyview predict``, ``explain``, ``outliers`` and ``report``."""
 
 from __future__ import annotations
 
@@ -155,6 +155,51 @@ def _plain(found: Explanation) -> dict[str, Any]:
         "doubtful": [r.tolist() for r in found.doubtful],
         "features": [json_value(effect._asdict()) for effect in found.effects],
     }
+
+
+def outliers(
+    model: options.ModelFile,
+    files: options.Files,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    join: options.Join = None,
+    share: Annotated[
+        float, Option(min=0.0, max=0.5, help="Share of the rows to set aside at most.")
+    ] = 0.05,
+    rows: Annotated[int, Option(min=1, help="Rows to name.")] = 12,
+    figure: options.FigurePath = None,
+    out: Annotated[
+        str | None,
+        Option("--out", "-o", metavar="FILE", help="CSV of every row's scores."),
+    ] = None,
+    force: Annotated[
+        bool, Option("--force", help="Replace a file of that name.")
+    ] = False,
+) -> None:
+    """Find rows that fit nowhere, or that the views place differently.
+
+    Give the data that the model was fitted on.
+
+    \b
+    Example:
+      manyview outliers runs/first data.mat
+      manyview outliers runs/first data.mat --share 0.02 -o strange.csv
+    """
+    from manyview.files.atomic import require_free, write_text
+
+    if out is not None:
+        require_free(Path(out).expanduser(), overwrite=force)
+    fitted, known = read_model(model), recorded_input(model)
+    given = (known.get("labels"), fill or known.get("fill"))
+    views = read_views(files, view, *given, join or known.get("join"))
+    with shown(True, "Looking for outliers"):
+        found = fitted.find_outliers(views, label_outliers=share)
+    terminal.show_table(found.table(rows))
+    for path in found.plot(figure) if figure else ():
+        terminal.say_written(path, "Figure")
+    if out is not None:
+        write_text(Path(out).expanduser(), found.to_csv())
+        terminal.say_written(out, "Scores")
 
 
 def report(

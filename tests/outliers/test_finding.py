@@ -1,0 +1,179 @@
+"""Planted rows are found, in any order and place, and no more are set aside."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.metrics import roc_auc_score
+
+from manyview import S2MVTC, AnchorSpectral, Views, load_model
+from manyview.baselines import BMVC, FSMSC
+from manyview.datasets import make_views
+from manyview.errors import InputError, InputTypeError, ManyviewError, NotFittedError
+from manyview.outliers.finding import set_aside
+
+N_ROWS = 400
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Views with 5 % strange rows, half of them by noise, half by exchanged views."""
+    full = make_views(N_ROWS, (10, 15, 8), 4, random_state=1)
+    views = [np.array(x, dtype=np.float64) for x in full.arrays]
+    rng = np.random.default_rng(0)
+    strange = rng.permutation(N_ROWS)[:20]
+    for row in strange[:10]:
+        v = rng.integers(3)
+        views[v][row] = rng.uniform(views[v].min(axis=0), views[v].max(axis=0))
+    for row in strange[10:]:
+        other = np.flatnonzero(full.labels != full.labels[row])[0]
+        views[0][row] = full.arrays[0][other] + rng.normal(size=10)
+    which = np.zeros(N_ROWS, dtype=bool)
+    which[strange] = True
+    return views, which, strange[10:]
+
+
+@pytest.fixture(scope="module")
+def model(planted):
+    return S2MVTC(4, random_state=0).fit(planted[0])
+
+
+@pytest.fixture(scope="module")
+def found(model, planted):
+    return model.find_outliers(planted[0], label_outliers=0.05)
+
+
+def test_planted_rows_score_higher(found, planted):
+    assert roc_auc_score(planted[1], found.score) >= 0.95
+    assert planted[1][found.strangest(20)].mean() >= 0.5
+
+
+def test_the_score_names_the_view(found, planted):
+    rows = planted[2]  # whose view 0 is that of another cluster
+    assert (found.by_view[rows].argmax(axis=1) == 0).mean() >= 0.9
+    assert (found.disagreement[rows, 0] > found.far[rows, 0]).mean() >= 0.9
+    assert "neighbours are elsewhere" in str(found) and "far from other" in str(found)
+
+
+def test_no_more_are_set_aside_than_asked(model, planted, found):
+    assert 0 < (found.labels == -1).sum() <= 20
+    kept = found.labels >= 0
+    assert np.array_equal(found.labels[kept], model.labels_[kept])
+    assert found.score[~kept].min() > found.score[kept].max()
+    assert (model.find_outliers(planted[0]).labels == model.labels_).all()
+
+
+@pytest.mark.parametrize(
+    ("score", "share", "expected"),
+    [
+        ([0, 3, 2, 1], 0.25, [1]),
+        ([0, 3, 2, 1], 0.49, [1]),
+        ([0, 3, 3, 1], 0.25, []),  # one of two equals would depend on the order
+        ([0, 0, 0, 1], 0.75, [3]),  # ordinary rows are not set aside
+        ([5, 3, 2, 1], 0.0, []),
+    ],
+)
+def test_which_rows_are_set_aside(score, share, expected):
+    found = set_aside(np.array(score, dtype=float), share)
+    assert np.flatnonzero(found).tolist() == expected
+
+
+def test_the_order_of_rows_and_views_plays_no_part(found, planted):
+    shuffle = np.random.default_rng(3).permutation(N_ROWS)
+    mixed = [x[shuffle] for x in planted[0][::-1]]
+    again = S2MVTC(4, random_state=0).fit(mixed)
+    other = again.find_outliers(mixed, label_outliers=0.05)
+    assert np.array_equal(other.by_view, found.by_view[shuffle][:, ::-1])
+    assert np.array_equal(other.labels == -1, (found.labels == -1)[shuffle])
+
+
+@pytest.mark.slow
+def test_the_same_on_disk_and_as_tensors(model, found, planted, tmp_path):
+    for v, x in enumerate(planted[0]):
+        np.save(tmp_path / f"{v}.npy", x)
+    files = [np.load(tmp_path / f"{v}.npy", mmap_mode="r") for v in range(3)]
+    on_disk = S2MVTC(4, random_state=0, memory_limit="2GB").fit(files)
+    assert on_disk.find_outliers(files).by_view == pytest.approx(found.by_view)
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    tensors = [torch.as_tensor(x) for x in planted[0]]
+    other = S2MVTC(4, random_state=0).fit(tensors).find_outliers(tensors)
+    assert other.by_view == pytest.approx(found.by_view, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_the_same_on_dask(found, planted):
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with distributed.Client(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as client:
+        parts = [da.from_array(x, chunks=(150, -1)) for x in planted[0]]
+        model = S2MVTC(4, random_state=0, engine=client).fit(parts)
+        other = model.find_outliers(parts, label_outliers=0.05)
+        assert roc_auc_score(planted[1], other.score) >= 0.95
+        assert np.corrcoef(other.score, found.score)[0, 1] > 0.99
+
+
+def test_rows_without_a_view_have_no_score_there(planted):
+    present = np.ones((N_ROWS, 3), dtype=bool)
+    present[::5, 1] = False
+    views = Views(planted[0], present=present)
+    found = S2MVTC(4, random_state=0).fit(views).find_outliers(views)
+    assert np.array_equal(np.isnan(found.by_view), ~present)
+    assert np.isfinite(found.score).all()
+
+
+@pytest.mark.parametrize("method", [AnchorSpectral, BMVC, FSMSC])
+def test_every_method_can_look(method, planted):
+    views, which, _ = planted
+    found = method(4, random_state=0).fit(views).find_outliers(views)
+    assert roc_auc_score(which, found.score) >= 0.9
+
+
+def test_sparse_views_score_as_dense_ones(planted):
+    dense = [np.maximum(x, 0.0) for x in planted[0]]
+    sparse = [csr_array(x) for x in dense]
+    model = AnchorSpectral(4, scaling=None, random_state=0).fit(dense)
+    scores = [model.find_outliers(x).by_view for x in (dense, sparse)]
+    assert scores[1] == pytest.approx(scores[0], abs=1e-6)
+
+
+def test_rows_that_are_all_the_same_are_no_outliers():
+    x = np.repeat(np.eye(3), 40, axis=0)
+    found = S2MVTC(3, random_state=0).fit([x, x]).find_outliers([x, x])
+    assert (found.score == 0).all()
+
+
+def test_scores_belong_to_their_fit(planted, tmp_path):
+    model = S2MVTC(4, random_state=0).fit(planted[0])
+    assert not hasattr(model, "outlier_score_")
+    found = model.find_outliers(planted[0])
+    assert model.outlier_score_ is found.by_view
+    kept = load_model(model.save(tmp_path / "model"))
+    assert np.array_equal(kept.outlier_score_, found.by_view)
+    model.fit([x[:100] for x in planted[0]])
+    assert not hasattr(model, "outlier_score_")
+
+
+def test_what_cannot_be_done_is_said(model, planted):
+    views = planted[0]
+    with pytest.raises(NotFittedError):
+        S2MVTC(4).find_outliers(views)
+    with pytest.raises(InputError, match=r"fitted on 400 rows; 100 were given"):
+        model.find_outliers([x[:100] for x in views])
+    with pytest.raises(ManyviewError, match="features"):
+        model.find_outliers(views[:2])
+    with pytest.raises(InputTypeError, match="label_outliers"):
+        model.find_outliers(views, label_outliers="few")
+    for share in (-0.1, 0.5, 5):
+        with pytest.raises(InputError, match="label_outliers"):
+            model.find_outliers(views, label_outliers=share)
+
+
+def test_the_strangest_rows_are_drawn(found, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    axis = found.figure(n_rows=5).axes[0]
+    assert [t.get_text() for t in axis.get_yticklabels()] == [
+        str(row) for row in found.strangest(5)
+    ]
+    assert [p.suffix for p in found.plot(tmp_path / "strange")] == [".png", ".svg"]
+    assert "<table" in found._repr_html_()
