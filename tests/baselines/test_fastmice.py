@@ -127,3 +127,18 @@ def test_components_embed_at_right_angles_and_empty_rows_at_zero():
 
 def test_transfer_cut_gives_no_more_vectors_than_columns():
     assert transfer_cut(sp.csr_array(np.ones((5, 2))), 9).shape == (5, 2)
+
+
+def test_anchors_are_capped_at_the_rows_before_views_share_them(monkeypatch):
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(40, 3)) for _ in range(3)]
+    asked = []
+
+    def watched(X, n_anchors, rng):
+        asked.append(n_anchors)
+        return pool_centres(X, n_anchors, rng)
+
+    monkeypatch.setattr("manyview.baselines.fastmice.pool_centres", watched)
+    FastMICE(3, n_members=12, random_state=0).fit(views)
+    # One view of 40 anchors, two of 20 or three of 14; never 40 each.
+    assert set(asked) == {40, 20, 14}

@@ -38,13 +38,16 @@ class FastMICE(MultiViewClusterer):
     1. anchors are k-means centres of a random pool of rows, 10 per anchor;
     2. a row is joined to its K nearest anchors with ``w = exp(-d² / (2 s²))``,
        s the mean of all distances kept (cosine: ``w = 1 - d``), brought to unit
-       length; `n_anchors` and `n_neighbors` are shared out over the views;
+       length; `n_anchors`, at most n_samples, and `n_neighbors` are shared out
+       over the views;
     3. the views' graphs side by side, ``B`` (n_samples, ~n_anchors), are cut:
        transfer cut (`transfer_cut`), then spherical k-means.
 
     The one-hot memberships of all members side by side are a last bipartite
     graph; its transfer cut into `n_clusters` gives the labels. Nothing is
-    iterated on a common objective and nothing needs tuning.
+    iterated on a common objective and nothing needs tuning. The authors' program
+    looks for nearest anchors among the neighbours of a near one; here the search is
+    exact.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class FastMICE(MultiViewClusterer):
     n_members : int
         Base clusterings.
     n_anchors : int
-        Anchors of a member, over all its views.
+        Anchors of a member, over all its views; never more than rows.
     n_neighbors : int
         Nearest anchors per row, over all views of a member.
     metric : {"euclidean", "cosine"}
@@ -128,7 +131,7 @@ class FastMICE(MultiViewClusterer):
         n_parts, features = draw_plan(
             [a.shape[1] for a in arrays], self.n_clusters, rng
         )
-        n_anchors = min(math.ceil(self.n_anchors / len(features)), n_samples)
+        n_anchors = math.ceil(min(self.n_anchors, n_samples) / len(features))
         k = min(math.ceil(self.n_neighbors / len(features)), n_anchors)
         prepared = unit_rows if self.metric == "cosine" else np.asarray
         graphs = []
