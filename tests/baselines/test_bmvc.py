@@ -12,6 +12,7 @@ from manyview.baselines.bmvc import (
     State,
     cluster_codes,
     factor,
+    first_clusters,
     first_codes,
     iterate,
     nearest_centroid,
@@ -166,3 +167,27 @@ def test_level_on_ccv_with_the_tuned_setting(load_npz):
     scores = [clustering_scores(labels, f) for f in found]
     assert np.mean([s["ACC"] for s in scores]) == pytest.approx(0.2384, abs=0.02)
     assert np.mean([s["NMI"] for s in scores]) == pytest.approx(0.2090, abs=0.02)
+
+
+def test_the_authors_start_from_one_view_and_one_draw(three_views):
+    fits = {
+        name: BMVC(4, random_state=0, **setting).fit(three_views[0]).embedding_
+        for name, setting in {
+            "authors": {"protocol": "authors"},
+            "first": {"protocol": "authors", "init_view": 0, "n_init": 99},
+            "second": {"protocol": "authors", "init_view": 1},
+            "all": {},
+        }.items()
+    }
+    np.testing.assert_array_equal(fits["authors"], fits["first"])
+    assert (fits["authors"] != fits["second"]).any()
+    assert (fits["authors"] != fits["all"]).any()
+
+
+def test_the_first_draw_is_taken_as_it_is():
+    B = signs(np.random.default_rng(0).normal(size=(50, 8)), tie=1)
+    model = BMVC(3, protocol="authors")
+    C, G = first_clusters(B, model, np.random.default_rng(5))
+    drawn = B[np.random.default_rng(5).choice(50, 3, replace=False)]
+    np.testing.assert_array_equal(C, drawn)
+    np.testing.assert_array_equal(G, np.argmax(B @ drawn.T, axis=1))

@@ -4,11 +4,12 @@ from scipy.optimize import minimize
 
 from manyview.baselines import FMVACC
 from manyview.baselines.fmvacc import (
-    anchor_fit,
+    anchor_rounds,
     correspondence,
     doubly_stochastic,
     fuse,
     match,
+    settle,
     update_anchors,
     update_graph,
 )
@@ -38,14 +39,14 @@ def test_objective_never_rises(beta, n_features):
     X = rng.normal(size=(120, n_features)) @ rng.normal(size=(n_features, n_features))
     start = X[:6]
     # With fewer features than anchors only the exact form descends.
-    objective = anchor_fit(X, start, beta, exact=n_features < 6).objective
+    objective = settle([anchor_rounds(X, start, beta, n_features < 6)])[0].objective
     assert len(objective) >= 10
     assert (np.diff(objective) <= 1e-6 * abs(objective[0])).all()
 
 
 def test_objective_is_what_the_docstring_says():
     X = np.random.default_rng(0).normal(size=(30, 5))
-    fit = anchor_fit(X, X[:3], 0.5, exact=False)
+    fit = settle([anchor_rounds(X, X[:3], 0.5, False)])[0]
     value = ((X - fit.Z @ fit.A) ** 2).sum() + 0.5 * (fit.Z**2).sum()
     np.testing.assert_allclose(fit.objective[-1], value)
 
@@ -158,3 +159,27 @@ def test_fusion_adds_matched_columns_and_keeps_rows_stochastic():
     Z1, Zv = np.array([[0.6, 0.4, 0.0]]), np.array([[0.2, 0.3, 0.5]])
     fused = fuse([Z1, Zv], np.array([[0, 1, 2], [1, 1, 0]]))
     np.testing.assert_allclose(fused, [[0.55, 0.45, 0.0]])
+
+
+def test_the_authors_stop_all_views_together():
+    rng = np.random.default_rng(0)
+    noise = [rng.normal(size=(80, d)) for d in (6, 9, 12)]
+    model = FMVACC(5, beta=10.0, protocol="authors", random_state=0)
+    together = model.fit(noise)
+    alone = FMVACC(5, beta=10.0, random_state=0).fit(noise)
+    lengths = [len(values) for values in together.objective_]
+    own = [len(values) for values in alone.objective_]
+    assert len(set(lengths)) == 1 and len(set(own)) > 1
+    for joint, values in zip(together.objective_, alone.objective_, strict=True):
+        shared = min(len(joint), len(values))
+        np.testing.assert_allclose(joint[:shared], values[:shared])
+    total = np.sum(together.objective_, axis=0)
+    changes = np.abs(np.diff(total)) / total[:-1]
+    assert changes[-1] <= 1e-6 and (changes[8:-1] > 1e-6).all()
+
+
+def test_rounds_are_ten_to_fifty_one():
+    values = iter([(None, None, 1.0)] * 99)
+    assert len(settle([values])[0].objective) == 10
+    halves = ((None, None, 0.5**i) for i in range(99))
+    assert len(settle([halves])[0].objective) == 51

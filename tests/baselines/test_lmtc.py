@@ -112,3 +112,34 @@ def test_level_on_shuffled_ccv(load_npz):
     scores = [clustering_scores(labels[order], f) for f in found]
     assert np.mean([s["ACC"] for s in scores]) >= 0.225
     assert np.mean([s["NMI"] for s in scores]) >= 0.185
+
+
+def shrunk_by_the_released_loop(T, threshold):
+    """The loop over the frequencies with its last index rounded up."""
+    slices = np.fft.fft(T, axis=2)
+    n = T.shape[2]
+    for i in range(int(np.floor(n / 2 + 1 + 0.5))):
+        U, s, V = np.linalg.svd(slices[:, :, i], full_matrices=False)
+        slices[:, :, i] = (U * np.maximum(s - threshold, 0)) @ V
+        if i > 0:
+            slices[:, :, n - i] = slices[:, :, i].conj()
+    return np.fft.ifft(slices, axis=2).real
+
+
+@pytest.mark.parametrize("n_views", [2, 3, 4, 5])
+def test_an_odd_number_of_views_shrinks_one_pair_twice_in_the_release(n_views):
+    T = np.random.default_rng(n_views).normal(size=(12, 3, n_views))
+    odd = n_views % 2 == 1
+    found = shrink_stack(T, 1.0, last_twice=odd)
+    np.testing.assert_allclose(found, shrunk_by_the_released_loop(T, 1.0), atol=1e-12)
+    assert np.allclose(found, shrink_stack(T, 1.0)) != odd
+
+
+def test_protocols_differ_for_an_odd_number_of_views_alone(three_views):
+    views = three_views[0]
+    for n_views, same in ((2, True), (3, False)):
+        embeddings = [
+            LMTC(4, protocol=p, random_state=0).fit(views[:n_views]).embedding_
+            for p in ("manyview", "authors")
+        ]
+        assert np.allclose(*embeddings, atol=1e-9) == same

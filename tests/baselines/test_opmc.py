@@ -101,3 +101,16 @@ def test_level_on_ccv(load_npz):
     scores = [clustering_scores(labels, f) for f in found]
     assert np.mean([s["ACC"] for s in scores]) == pytest.approx(0.1953, abs=0.02)
     assert np.mean([s["NMI"] for s in scores]) == pytest.approx(0.1734, abs=0.02)
+
+
+def test_an_emptied_cluster_moves_to_the_origin_in_the_authors_program():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(60, 3)) + 5
+    start = rng.integers(4, size=60)  # clusters 4 and 5 have no rows
+    model = OPMC(6, protocol="authors", max_iter=2, tol=0.0)
+    run = descend(rows, np.array([3]), start, model)
+    np.testing.assert_array_equal(run.centres[4:], 0)
+    assert set(run.labels) <= set(range(4))
+    # Centred rows are drawn to the origin.
+    away = rows - rows.mean(axis=0)
+    assert {4, 5} & set(descend(away, np.array([3]), start, model).labels)

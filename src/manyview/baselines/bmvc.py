@@ -10,6 +10,7 @@ from sklearn.utils import gen_batches
 from manyview.arrays.linear import eigh
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.baselines.parts.embedding_kmeans import Protocol
 from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.rbf_features import (
@@ -75,12 +76,18 @@ class BMVC(MultiViewClusterer):
         m; at most a sixth of the rows, for more of them let the codes fit noise.
     init_view : int or None
         View whose principal components start the codes. The authors name one by hand
-        per data set; None takes all views side by side, a rule without labels.
+        per data set, and much hangs on it; None takes all views side by side, a rule
+        without labels, or with ``protocol="authors"`` the first view.
     max_iter : int
         Number of iterations.
     n_init : int
         Number of k-means starts, on the first codes; the one of lowest ‖B - GC‖² is
         kept. The authors draw once.
+    protocol : {"manyview", "authors"}
+        "authors" starts from the codes of one view (`init_view`) and from centroids
+        drawn once (`n_init` has no say), as the authors' program does; "manyview"
+        from the codes of all views, unless `init_view` names one, and from the best
+        of `n_init` searches.
     random_state : int, numpy.random.Generator or None
         Seed of anchors, principal components and first centroids.
 
@@ -137,6 +144,7 @@ class BMVC(MultiViewClusterer):
     init_view: int | None = None
     max_iter: int = 7
     n_init: int = 10
+    protocol: Protocol = "manyview"
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -183,7 +191,7 @@ class BMVC(MultiViewClusterer):
 
     def _first_views(self) -> list[int]:
         if self.init_view is None:
-            return list(range(self.n_views_))
+            return [0] if self.protocol == "authors" else list(range(self.n_views_))
         check_count(self.init_view, "init_view", least=0)
         if self.init_view >= self.n_views_:
             raise InputError(
@@ -226,8 +234,14 @@ def first_codes(
 def first_clusters(
     B: FloatArray, model: BMVC, rng: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
-    """Centroids and labels of the draw that ends with the smallest ‖B - GC‖²."""
+    """Centroids and labels of the draw that ends with the smallest ‖B - GC‖².
+
+    The authors take the first draw as it is.
+    """
     c, runs = model.n_clusters, []
+    if model.protocol == "authors":
+        drawn = B[rng.choice(len(B), c, replace=False)]
+        return drawn, nearest_centroid(B, drawn)
     for _ in range(model.n_init):
         drawn = B[rng.choice(len(B), c, replace=False)]
         runs.append(cluster_codes(B, drawn, nearest_centroid(B, drawn), model))

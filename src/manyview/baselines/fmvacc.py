@@ -1,6 +1,8 @@
 """FMVACC: per-view anchor graphs, matched anchor by anchor, then averaged."""
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -8,7 +10,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
-from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.embedding_kmeans import (
+    Protocol,
+    cluster_rows,
+    singular_rows,
+)
 from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
@@ -17,10 +23,13 @@ from manyview.baselines.parts.standardise import scaled, z_feature
 from manyview.kmeans.passes import quiet_fit
 from manyview.views.arguments import child_seed, generator
 
-# The stopping rule of stage 1 in the authors' program.
-MIN_ITER, MAX_ITER, TOLERANCE = 10, 50, 1e-6
+# The stopping rule of stage 1 in the authors' program: the last of the rounds that
+# are always run, the last of all, and the share by which the objective must change.
+MIN_ITER, MAX_ITER, TOLERANCE = 9, 51, 1e-6
 # k-means for a start needs no more rows: the rounds of stage 1 see them all.
 START_ROWS = 20_000
+# Anchors, graph and objective of a view after every round.
+Rounds = Iterator[tuple[FloatArray, FloatArray, float]]
 
 
 @dataclass(eq=False, repr=False)
@@ -68,6 +77,11 @@ class FMVACC(MultiViewClusterer):
         divides by ``1 + beta`` even where the anchors are not orthonormal, as the
         authors' program does; the published figures rest on it. True matches one
         to one and descends in Z in that case too.
+    protocol : {"manyview", "authors"}
+        "manyview" stops the rounds of every view by its own objective and starts
+        k-means from rows far from each other, which finds better clusters where
+        there are many. "authors" stops all views together by the sum of their
+        objectives and starts k-means from any rows, as the authors' program does.
     random_state : int, numpy.random.Generator or None
         Seed of both k-means. Rows are drawn by content: a shuffled file gives the
         same clusters.
@@ -85,6 +99,13 @@ class FMVACC(MultiViewClusterer):
         where anchors are orthonormal or with ``exact=True``.
     n_iter_ : int
         Most iterations any view took.
+
+    Notes
+    -----
+    An anchor that no row uses has no best direction: any that is orthogonal to the
+    other anchors solves ``A = polar(Z'X)``. Which one comes out is up to the linear
+    algebra library, and with it the rounds that follow. Where the authors' program
+    meets such an anchor, another installation of it gives other graphs as well.
 
     Examples
     --------
@@ -108,6 +129,7 @@ class FMVACC(MultiViewClusterer):
     feature_weight: float = 1.0
     n_init: int = 3
     exact: bool = False
+    protocol: Protocol = "manyview"
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -116,10 +138,13 @@ class FMVACC(MultiViewClusterer):
         rng = generator(self.random_state)
         Xs, order = content_ordered(self._views_to_fit(X, y), rng)
         n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(order))
-        fits = []
-        for x in Xs:
-            A = kmeans_centres(scaled(x, None), n_anchors, child_seed(rng))
-            fits.append(anchor_fit(z_feature(x), A, self.beta, self.exact))
+        seeds = [child_seed(rng) for _ in Xs]
+        starts = zip(Xs, seeds, strict=True)
+        rounds = (self._rounds(x, n_anchors, seed) for x, seed in starts)
+        if self.protocol == "authors":
+            fits = settle(list(rounds))
+        else:
+            fits = [fit for own in rounds for fit in settle([own])]
         graphs = [fit.Z for fit in fits]
         self.matches_ = np.stack(
             [np.arange(n_anchors)]
@@ -128,9 +153,15 @@ class FMVACC(MultiViewClusterer):
         self.objective_ = [fit.objective for fit in fits]
         self.n_iter_ = max(len(fit.objective) for fit in fits)
         embedding = singular_rows(fuse(graphs, self.matches_))
-        labels = cluster_rows(embedding, self.n_clusters, self.n_init, rng)
+        labels = cluster_rows(
+            embedding, self.n_clusters, self.n_init, rng, self.protocol
+        )
         self.embedding_ = restored(embedding, order)
         return self._store_labels(restored(labels, order))
+
+    def _rounds(self, X: FloatArray, n_anchors: int, seed: int) -> Rounds:
+        A = kmeans_centres(scaled(X, None), n_anchors, seed)
+        return anchor_rounds(z_feature(X), A, self.beta, self.exact)
 
 
 class AnchorFit(NamedTuple):
@@ -151,23 +182,31 @@ def kmeans_centres(X: FloatArray, n_anchors: int, seed: int) -> FloatArray:
     return np.asarray(quiet_fit(model, X[:n_rows]).cluster_centers_)
 
 
-def anchor_fit(X: FloatArray, A: FloatArray, beta: float, exact: bool) -> AnchorFit:
-    """Alternate anchors and graph from the given anchors."""
+def anchor_rounds(X: FloatArray, A: FloatArray, beta: float, exact: bool) -> Rounds:
+    """Alternate anchors and graph of one view from the given anchors, for ever."""
     Z = project_simplex(X @ A.T)
     size = np.einsum("ij,ij->", X, X, dtype=np.float64)
-    objective: list[float] = []
-    for n_iter in range(1, MAX_ITER + 1):
+    while True:
         A = update_anchors(X, Z)
         inner = X @ A.T
         Z = update_graph(inner, A, beta, Z if exact else None)
         fit = np.einsum("ij,ij->", Z, inner, dtype=np.float64)
         gram = (Z.T @ Z).astype(np.float64)
         value = size - 2 * fit + np.sum(gram * (A @ A.T)) + beta * np.trace(gram)
-        objective.append(float(value))
-        moved = abs(np.diff(objective[-2:]).sum())
-        if n_iter > MIN_ITER and moved <= TOLERANCE * abs(value):
-            break
-    return AnchorFit(A, Z, objective)
+        yield A, Z, float(value)
+
+
+def settle(views: list[Rounds]) -> list[AnchorFit]:
+    """The views after as many rounds as the sum of their objectives takes to settle."""
+    history: list[tuple[float, ...]] = []
+    for found in islice(zip(*views, strict=True), MAX_ITER):
+        history.append(tuple(value for _, _, value in found))
+        if len(history) > MIN_ITER:
+            before, now = map(sum, history[-2:])
+            if abs(before - now) <= TOLERANCE * abs(before):
+                break
+    pairs = zip(found, zip(*history, strict=True), strict=True)
+    return [AnchorFit(A, Z, list(values)) for (A, Z, _), values in pairs]
 
 
 def update_anchors(X: FloatArray, Z: FloatArray) -> FloatArray:

@@ -6,7 +6,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from manyview.base import FloatArray, MultiViewClusterer
-from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.embedding_kmeans import (
+    Protocol,
+    cluster_rows,
+    singular_rows,
+)
 from manyview.baselines.parts.factor_updates import anchor_step, inverse_weights, misfit
 from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
@@ -52,6 +56,9 @@ class FPMVSCAG(MultiViewClusterer):
         Stop earlier when the objective changes by less than this share; 0 never does.
     n_init : int
         Number of k-means starts; the one of lowest inertia is kept.
+    protocol : {"manyview", "authors"}
+        How k-means starts: from rows far from each other, which finds better
+        clusters where there are many, or from any rows, as the authors' program does.
     random_state : int, numpy.random.Generator or None
         Seed of the drawn rows and of k-means.
 
@@ -91,6 +98,7 @@ class FPMVSCAG(MultiViewClusterer):
     max_iter: int = 20
     tol: float = 0.0
     n_init: int = 10
+    protocol: Protocol = "manyview"
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -107,7 +115,7 @@ class FPMVSCAG(MultiViewClusterer):
             if len(losses) > 1 and abs(losses[-2] - loss) < self.tol * losses[-2]:
                 break
         E = singular_rows(now.Z)
-        labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
+        labels = cluster_rows(E, self.n_clusters, self.n_init, rng, self.protocol)
         self.embedding_ = restored(E, order)
         self.anchor_graph_ = restored(now.Z, order)
         self.view_weights_ = now.alpha

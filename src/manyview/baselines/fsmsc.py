@@ -6,7 +6,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from manyview.base import FloatArray, MultiViewClusterer
-from manyview.baselines.parts.embedding_kmeans import cluster_rows, singular_rows
+from manyview.baselines.parts.embedding_kmeans import (
+    Protocol,
+    cluster_rows,
+    singular_rows,
+)
 from manyview.baselines.parts.factor_updates import anchor_step, misfit
 from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
@@ -60,6 +64,9 @@ class FSMSC(MultiViewClusterer):
     n_init : int
         Number of k-means starts; the one of lowest inertia is kept. The paper
         reports the best of 100 by the known labels.
+    protocol : {"manyview", "authors"}
+        How k-means starts: from rows far from each other, which finds better
+        clusters where there are many, or from any rows, as the authors' program does.
     random_state : int, numpy.random.Generator or None
         Seed of the drawn rows and of k-means.
 
@@ -106,6 +113,7 @@ class FSMSC(MultiViewClusterer):
     exact: bool = False
     max_iter: int = 20
     n_init: int = 10
+    protocol: Protocol = "manyview"
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -122,7 +130,7 @@ class FSMSC(MultiViewClusterer):
             now, loss = iterate(Xs, Xbar, now, self)
             self.objective_.append(loss)
         E = singular_rows(now.Z)
-        labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
+        labels = cluster_rows(E, self.n_clusters, self.n_init, rng, self.protocol)
         self.embedding_ = restored(E, order)
         self.anchor_graph_ = restored(now.Z, order)
         self.n_iter_ = self.max_iter

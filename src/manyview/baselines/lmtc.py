@@ -8,7 +8,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from manyview.arrays.ops import unit_rows
 from manyview.base import FloatArray, MultiViewClusterer
-from manyview.baselines.parts.embedding_kmeans import cluster_rows
+from manyview.baselines.parts.embedding_kmeans import Protocol, cluster_rows
 from manyview.baselines.parts.in_memory import content_ordered, restored
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.procrustes import polar
@@ -30,7 +30,8 @@ class LMTC(MultiViewClusterer):
 
         max  Σ_v tr(H_v'X_v X_v'H_v) - λ ‖H‖_⊛    s.t. H_v'H_v = I.
 
-    With a copy G of H, multipliers W and a step ρ that doubles from 1e-4:
+    With a copy G of H and multipliers W, both 0 at first, and a step ρ that doubles
+    from 1e-4:
 
         H_v = polar( X_v(X_v'H_v) + ρ G_v + W_v ),
         G = F⁻¹ shrink_τ( F(H - W/ρ) ),   τ = λ/ρ,
@@ -61,6 +62,11 @@ class LMTC(MultiViewClusterer):
         Stop when no entry of H and G differs by more.
     n_init : int
         Number of k-means starts; the one of lowest inertia is kept.
+    protocol : {"manyview", "authors"}
+        "authors" keeps a slip of the authors' program, whose loop over the frequencies
+        rounds up for an odd number of views and shrinks one pair of slices twice, and
+        starts k-means from any rows, as it does. "manyview" shrinks every slice once
+        and starts k-means from rows far from each other.
     random_state : int, numpy.random.Generator or None
         Seed of the first singular vectors and of k-means.
 
@@ -98,6 +104,7 @@ class LMTC(MultiViewClusterer):
     max_iter: int = 50
     tol: float = 1e-6
     n_init: int = 10
+    protocol: Protocol = "manyview"
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -108,7 +115,7 @@ class LMTC(MultiViewClusterer):
         Xs = [scaled(x, self.scaling) for x in Xs]
         H = self._embed(Xs, rng)
         E = unit_rows(H.transpose(0, 2, 1).reshape(len(H), -1))
-        labels = cluster_rows(E, self.n_clusters, self.n_init, rng)
+        labels = cluster_rows(E, self.n_clusters, self.n_init, rng, self.protocol)
         self.embedding_ = restored(E, order)
         self.n_iter_ = len(self.residuals_)
         return self._store_labels(restored(labels, order))
@@ -116,10 +123,12 @@ class LMTC(MultiViewClusterer):
     def _embed(self, Xs: list[FloatArray], rng: np.random.Generator) -> FloatArray:
         now = start(Xs, self.n_clusters, child_seed(rng))
         lam = self.tensor_weight * (len(Xs) if self.norm == "sum" else 1)
+        # The slice that an odd number of views makes the authors shrink twice.
+        slipped = self.protocol == "authors" and len(Xs) % 2 == 1 and len(Xs) > 1
         rho = FIRST_RHO
         self.residuals_: list[float] = []
         for _ in range(self.max_iter):
-            now = iterate(Xs, now, lam, rho)
+            now = iterate(Xs, now, lam, rho, last_twice=slipped)
             self.residuals_.append(float(np.abs(now.H - now.G).max()))
             if self.residuals_[-1] < self.tol:
                 break
@@ -136,32 +145,44 @@ class Stack(NamedTuple):
 
 
 def start(Xs: list[FloatArray], n_clusters: int, seed: int) -> Stack:
-    """All H_v = G_v = leading left singular vectors of the views side by side."""
+    """All H_v the leading left singular vectors of the views side by side, G = 0."""
     side_by_side = np.concatenate(Xs, axis=1)
     k = min(n_clusters, *side_by_side.shape)
     U, _, _ = randomized_svd(side_by_side, k, random_state=seed)
     H = np.repeat(polar(U)[:, :, None], len(Xs), axis=2).astype(Xs[0].dtype)
-    return Stack(H, H, np.zeros_like(H))
+    return Stack(H, np.zeros_like(H), np.zeros_like(H))
 
 
-def iterate(Xs: list[FloatArray], now: Stack, lam: float, rho: float) -> Stack:
+def iterate(
+    Xs: list[FloatArray],
+    now: Stack,
+    lam: float,
+    rho: float,
+    *,
+    last_twice: bool = False,
+) -> Stack:
     """One round of the three updates."""
     H = np.empty_like(now.H)
     for v, x in enumerate(Xs):
         pull = rho * now.G[:, :, v] + now.W[:, :, v]
         H[:, :, v] = polar(x @ (x.T @ now.H[:, :, v]) + pull)
-    G = shrink_stack(H - now.W / rho, lam / rho)
+    G = shrink_stack(H - now.W / rho, lam / rho, last_twice=last_twice)
     return Stack(H, G, now.W + rho * (G - H))
 
 
-def shrink_stack(T: FloatArray, threshold: float) -> FloatArray:
+def shrink_stack(
+    T: FloatArray, threshold: float, *, last_twice: bool = False
+) -> FloatArray:
     """Lower the singular values of every Fourier slice of T (n_samples, k, n_views).
 
-    That minimises ``threshold / n_views Σ_f ‖Ĝ_f‖_* + ½ ‖G - T‖²`` over G.
+    That minimises ``threshold / n_views Σ_f ‖Ĝ_f‖_* + ½ ‖G - T‖²`` over G, unless
+    the slice of the highest frequency is lowered twice.
     """
     slices = np.fft.rfft(T, axis=2).astype(np.result_type(T.dtype, np.complex64))
     for f in range(slices.shape[2]):
         slices[:, :, f] = shrink(slices[:, :, f], threshold)
+    if last_twice:
+        slices[:, :, -1] = shrink(slices[:, :, -1], threshold)
     return np.fft.irfft(slices, n=T.shape[2], axis=2).astype(T.dtype)
 
 

@@ -8,6 +8,7 @@ from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.baselines.parts.embedding_kmeans import Protocol
 from manyview.baselines.parts.factor_updates import inverse_weights
 from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
 from manyview.baselines.parts.parameters import check_parameters
@@ -32,8 +33,7 @@ class OPMC(MultiViewClusterer):
     y_i = argmin_j Σ_v a_v² ‖x_vi - (C_v W_v)_j‖². For invertible C_v the first two
     give C_v W_v = (Y'Y)⁻¹ Y'X_v, the cluster means: one iteration is exactly one
     Lloyd iteration on the views side by side, and that is how it is computed. What
-    remains of the method is its start, a uniformly random labelling. A cluster that
-    loses all its rows takes over the row worst served by its centre. The same rows in
+    remains of the method is its start, a uniformly random labelling. The same rows in
     another order get the same labels.
 
     Parameters
@@ -51,6 +51,10 @@ class OPMC(MultiViewClusterer):
         Most iterations per start.
     tol : float
         Stop when the loss changes by less than this share.
+    protocol : {"manyview", "authors"}
+        What becomes of a cluster that loses all its rows: it takes over the row worst
+        served by its centre, or its centre moves to the origin, as in the authors'
+        program, and may attract rows there or stay empty.
     random_state : int, numpy.random.Generator or None
         Seed of the labellings.
 
@@ -87,6 +91,7 @@ class OPMC(MultiViewClusterer):
     n_init: int = 10
     max_iter: int = 100
     tol: float = 1e-5
+    protocol: Protocol = "manyview"
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -154,7 +159,7 @@ def descend(
         centres = now.sums / np.maximum(now.counts, 1)[:, None]
         column_weights = np.repeat(weights**2, n_features)
         now = assign(rows, centres, column_weights)
-        if (now.counts == 0).any():
+        if model.protocol == "manyview" and (now.counts == 0).any():
             now = _fill_empty(rows, now, centres)
         per_view = _view_losses(squares, now, centres, n_features)
         if model.weights == "loss":

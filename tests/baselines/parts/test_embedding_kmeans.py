@@ -34,3 +34,18 @@ def test_lowest_inertia_wins():
         inertia(KMeans(8, n_init=1, random_state=s).fit_predict(E)) for s in range(10)
     ]
     assert best <= np.median(single)
+
+
+def test_authors_start_from_any_rows_and_miss_clusters_that_spread_starts_find():
+    rng = np.random.default_rng(0)
+    centres = 100 * rng.normal(size=(40, 5))
+    E = np.repeat(centres, 10, axis=0) + rng.normal(size=(400, 5))
+
+    def found(protocol):
+        labels = cluster_rows(E, 40, 1, np.random.default_rng(0), protocol)
+        groups = labels.reshape(40, 10)
+        return len(set(groups[:, 0])), len(set(labels))
+
+    assert found("manyview")[0] > found("authors")[0]
+    # Centres that lose all rows are given one, as in the authors' k-means.
+    assert found("authors")[1] == 40

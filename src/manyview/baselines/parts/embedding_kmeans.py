@@ -4,6 +4,8 @@ Their papers report the best k-means run by the known labels; here the run of lo
 inertia counts.
 """
 
+from typing import Literal
+
 import numpy as np
 from sklearn.cluster import KMeans
 
@@ -12,6 +14,8 @@ from manyview.base import FloatArray, IntArray
 from manyview.kmeans.passes import quiet_fit
 from manyview.views.arguments import child_seed
 
+# Whose choices a method follows where this library's own are better ones.
+Protocol = Literal["manyview", "authors"]
 # As in the k-means of the authors' programs.
 MAX_ITER = 100
 
@@ -27,10 +31,23 @@ def singular_rows(Z: FloatArray) -> FloatArray:
 
 
 def cluster_rows(
-    E: FloatArray, n_clusters: int, n_init: int, rng: np.random.Generator
+    E: FloatArray,
+    n_clusters: int,
+    n_init: int,
+    rng: np.random.Generator,
+    protocol: Protocol = "manyview",
 ) -> IntArray:
-    """Labels (n_samples,) of the k-means run of lowest inertia among `n_init`."""
+    """Labels (n_samples,) of the k-means run of lowest inertia among `n_init`.
+
+    "manyview" starts from rows far from each other (k-means++), "authors" from any
+    rows and stops when no label changes, as the authors' programs do.
+    """
+    how = {"init": "random", "tol": 0.0} if protocol == "authors" else {}
     search = KMeans(
-        n_clusters, n_init=n_init, max_iter=MAX_ITER, random_state=child_seed(rng)
+        n_clusters,
+        n_init=n_init,
+        max_iter=MAX_ITER,
+        random_state=child_seed(rng),
+        **how,
     )
     return np.asarray(quiet_fit(search, E).labels_)
