@@ -11,6 +11,7 @@ from manyview.baselines.sfmc import (
     divide_by_maximum,
     fuse_graphs,
     mix,
+    row_scores,
     simplex_quadratic,
 )
 from manyview.errors import DegenerateWarning, InputError, ResourceError
@@ -21,7 +22,7 @@ giant = pytest.mark.filterwarnings("ignore::manyview.errors.DegenerateWarning")
 
 def graphs_of(views, n_anchors=30):
     arrays = [divide_by_maximum(v) for v in views]
-    rows = alternate_sampling(arrays, n_anchors)
+    rows = alternate_sampling(row_scores(arrays), n_anchors)
     return [anchor_graph(a, a[rows], 5) for a in arrays]
 
 
@@ -52,13 +53,12 @@ def test_row_order_and_seed_do_not_matter(three_views):
 def test_anchor_sampling_takes_the_row_least_like_those_taken():
     s = np.array([0.0, 0.5, 0.9, 1.0])
     # 1.0 is taken; s (1 - s) = 0, .25, .09, 0: next .5, and then 0.9.
-    np.testing.assert_array_equal(alternate_sampling([s[:, None]], 2), [1, 3])
-    np.testing.assert_array_equal(alternate_sampling([s[:, None]], 3), [1, 2, 3])
+    np.testing.assert_array_equal(alternate_sampling(s, 2), [1, 3])
+    np.testing.assert_array_equal(alternate_sampling(s, 3), [1, 2, 3])
 
 
 def test_anchor_sampling_never_repeats_a_row():
-    constant = np.ones((20, 3))
-    assert len(set(alternate_sampling([constant], 20))) == 20
+    assert len(set(alternate_sampling(np.ones(20), 20))) == 20
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -131,3 +131,21 @@ def test_ccv_scores(load_npz):
     scores = clustering_scores(labels, SFMC(20, n_anchors=67).fit_predict(views))
     assert scores["ACC"] == pytest.approx(0.1426, abs=0.02)
     assert scores["NMI"] == pytest.approx(0.0850, abs=0.02)
+
+
+def test_rounding_decides_the_anchors(three_views):
+    def anchors(perturbation, seed):
+        model = SFMC(4, n_anchors=150, perturbation=perturbation, random_state=seed)
+        return model.fit(three_views[0]).anchor_rows_
+
+    np.testing.assert_array_equal(anchors(0.0, 0), anchors(0.0, 1))
+    np.testing.assert_array_equal(anchors(1e-15, 0), anchors(1e-15, 0))
+    shared = np.intersect1d(anchors(1e-15, 0), anchors(1e-15, 1))
+    assert len(shared) < 150
+
+
+def test_only_the_method_itself_is_deterministic():
+    def deterministic(**setting):
+        return SFMC(**setting).__sklearn_tags__().multiview.deterministic
+
+    assert deterministic() and not deterministic(perturbation=1e-15)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray, ManyviewTags, MultiViewClusterer
 from manyview.baselines.parts.bipartite import (
     ComponentGraph,
     anchor_graph,
@@ -17,7 +17,7 @@ from manyview.baselines.parts.in_memory import dense_views, require_memory
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.errors import InputError
-from manyview.views.arguments import check_count, check_number
+from manyview.views.arguments import check_count, check_number, generator
 from manyview.views.views import Views
 
 # The default number of anchors: one in so many rows, as reproduces CCV's published
@@ -40,7 +40,8 @@ class SFMC(MultiViewClusterer):
     Updates, in turn:
 
     * anchors: with s the scaled row sums of all views, repeatedly take
-      ``argmax s``, then ``s ← s (1 - s) / max``; no chance is involved.
+      ``argmax s``, then ``s ← s (1 - s) / max``; no chance is involved. The map
+      is chaotic: rounding decides which rows come up after a few dozen steps.
     * ``B_v``: the k nearest anchors of every row, weights in closed form (see
       `manyview.baselines.parts.bipartite.anchor_graph`).
     * ``P``: the components are pressed out by ``lam tr(F' L F)`` with self-tuned
@@ -71,8 +72,12 @@ class SFMC(MultiViewClusterer):
         False also pulls the columns of P towards sum one and starts the P-step
         from stand-in degrees, as the authors' program does; the published
         figures rest on it. True keeps to the constraints the paper states.
-    random_state : None
-        Not used; the method has no random part.
+    perturbation : float
+        Share of itself by which every score s is moved at random at the start. 0 is
+        the method; 1e-15, the size of rounding, shows over several seeds how far its
+        labels, and with them its scores, hang on the rounding of one machine.
+    random_state : int, numpy.random.Generator or None
+        Seed of the perturbation; the method itself has no random part.
 
     Attributes
     ----------
@@ -121,6 +126,7 @@ class SFMC(MultiViewClusterer):
     n_neighbors: int = 10
     max_iter: int = 10
     exact: bool = False
+    perturbation: float = 0.0
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -131,7 +137,11 @@ class SFMC(MultiViewClusterer):
         needed = memory_need(views, n_anchors, self.n_neighbors)
         require_memory(needed, "SFMC", f"{len(views)} rows and {n_anchors} anchors")
         arrays = [divide_by_maximum(a) for a in dense_views(views)]
-        self.anchor_rows_ = alternate_sampling(arrays, n_anchors)
+        s = row_scores(arrays)
+        if self.perturbation:
+            moves = generator(self.random_state).standard_normal(len(s))
+            s *= 1 + self.perturbation * moves
+        self.anchor_rows_ = alternate_sampling(s, n_anchors)
         graphs = [
             anchor_graph(a, a[self.anchor_rows_], self.n_neighbors) for a in arrays
         ]
@@ -144,6 +154,11 @@ class SFMC(MultiViewClusterer):
         self.n_components_ = int(joint.components.max()) + 1
         labels = settle_components(joint.P, joint.components, arrays, self.n_clusters_)
         return self._store_labels(labels)
+
+    def __sklearn_tags__(self) -> ManyviewTags:
+        tags = super().__sklearn_tags__()
+        tags.multiview.deterministic = not self.perturbation
+        return tags
 
     def _anchor_count(self, n_samples: int) -> int:
         if self.n_anchors is None:
@@ -178,15 +193,21 @@ def divide_by_maximum(X: FloatArray) -> FloatArray:
     return X / top if top > 0 else X
 
 
-def alternate_sampling(arrays: list[FloatArray], n_anchors: int) -> IntArray:
+def row_scores(arrays: list[FloatArray]) -> FloatArray:
+    """Sum of every row (n_samples,) over all views, features from their least on."""
+    s = np.zeros(len(arrays[0]))
+    for a in arrays:
+        s += (a - a.min(axis=0)).sum(axis=1, dtype=np.float64)
+    return s
+
+
+def alternate_sampling(scores: FloatArray, n_anchors: int) -> IntArray:
     """Rows picked by directly alternate sampling, ascending.
 
     The row of largest score is taken, then ``s ← s (1 - s)`` scaled to maximum 1:
     rows that score like it lose most, so the next pick lies elsewhere.
     """
-    s = np.zeros(len(arrays[0]))
-    for a in arrays:
-        s += (a - a.min(axis=0)).sum(axis=1, dtype=np.float64)
+    s = scores.copy()
     free = np.ones(len(s), bool)
     picked = np.empty(n_anchors, np.intp)
     for i in range(n_anchors):
