@@ -418,7 +418,7 @@ def test_as_published_is_the_papers_setting(name):
     assert model.n_anchors is None and model.usual_anchors == 1000
     assert model.periodic and not model.graph and model.smoothing_weight == 1.0
     assert model.start == "directions" and model.rank_tol == 0.0
-    assert model.row_norm == "zscore" and model.assign == "correlation"
+    assert model.row_norm == "zscore" and model.assign == "published"
     assert model.set_params(anchors="kmeans", random_state=1).anchors == "kmeans"
 
 

@@ -17,6 +17,7 @@ from manyview.base import ManyviewTags, MultiviewTags, PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
 from manyview.errors import InputError
 from manyview.kmeans.correlation import correlation_kmeans
+from manyview.kmeans.first_consensus import first_labels_kmeans, keep_first_labels
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans
 from manyview.running import progress
 from manyview.running.callbacks import with_callbacks
@@ -97,8 +98,10 @@ class SequenceS2MVTC(PassClusterer):
         are arbitrary, so their mean carries nothing: the default leaves it.
     rank_tol : float
         Directions of Phi whose shrinkage s/(s+lam) is below may be dropped.
-    assign : {"kmeans", "correlation"}
-        k-means with `n_init` starts, or the paper's single-start correlation form.
+    assign : {"kmeans", "correlation", "published"}
+        k-means with `n_init` starts, or the paper's single-start correlation form:
+        from rows of the last consensus, or from labels fixed before the rounds as
+        the authors do, which leaves some clusters empty.
     n_init : int
         Spread starts of k-means; one more starts from Ward's clusters.
     random_state : int, generator or None
@@ -300,6 +303,8 @@ class SequenceS2MVTC(PassClusterer):
         wide = None
         if sequence is not None:
             wide = put_order(engine, sequence, graph=self.graph)
+        if self.assign == "published":
+            keep_first_labels(engine, drawn.rows[: self.n_clusters_])
         with progress.finish_the_round():
             history = run_rounds(
                 engine,
@@ -335,6 +340,8 @@ class SequenceS2MVTC(PassClusterer):
         n_clusters, rows = self.n_clusters_, drawn.rows
         if self.assign == "correlation":
             return correlation_kmeans(engine, rows[:n_clusters])
+        if self.assign == "published":
+            return first_labels_kmeans(engine, n_clusters)
         return kmeans(
             engine, n_clusters, rows, n_init=self.n_init, seed=seed, saved=saved
         )

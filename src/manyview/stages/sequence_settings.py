@@ -53,7 +53,7 @@ def published(data_set: str) -> dict[str, Any]:
         "smoothing_growth": 1.1,
         "row_norm": "zscore",
         "rank_tol": 0.0,
-        "assign": "correlation",
+        "assign": "published",
     }
 
 
@@ -68,7 +68,7 @@ def check_sequence_settings(model: Any) -> None:
     check_anchors(model.n_anchors, model.anchors)
     check_choice(model.kernel, "kernel", ("rbf", "linear"))
     check_choice(model.row_norm, "row_norm", ("unit", "zscore"))
-    check_choice(model.assign, "assign", ("kmeans", "correlation"))
+    check_choice(model.assign, "assign", ("kmeans", "correlation", "published"))
     check_choice(model.scaling, "scaling", SCALINGS)
     check_choice(model.start, "start", ("signs", "directions", None))
     check_flag(model.graph, "graph")

@@ -1,0 +1,61 @@
+"""The last step from labels fixed before the rounds, against plain loops."""
+
+import numpy as np
+import pytest
+
+from manyview.arrays.ops import z_score
+from manyview.engine.local import LocalEngine
+from manyview.kmeans.first_consensus import first_labels_kmeans, keep_first_labels
+from manyview.views.views import Views
+
+
+def engine_with(rows):
+    engine = LocalEngine(Views([np.ones((len(rows), 1))]), np.float64, block_rows=20)
+    engine.put("B_bar", rows)
+    return engine
+
+
+def plain_loops(first, last, starts):
+    """Labels by the raw first consensus, then ten steps by correlation."""
+    labels = [int(np.argmax([b @ first[s] for s in starts])) for b in first]
+    for _ in range(10):
+        centres = []
+        for j in range(len(starts)):
+            mine = [b for b, g in zip(last, labels, strict=True) if g == j]
+            total = np.sum(mine, axis=0) if mine else np.zeros(last.shape[1])
+            away = total - total.mean()
+            centres.append(away / away.std(ddof=1) if mine else np.ones(len(total)))
+        labels = [int(np.argmax([b @ c for c in centres])) for b in last]
+    return np.array(labels), centres
+
+
+@pytest.fixture
+def consensus():
+    """A first consensus of long and short rows, and a last one of z-scored rows."""
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=(90, 6)) * rng.lognormal(sigma=1.5, size=(90, 1))
+    return first, z_score(rng.normal(size=(90, 6)) + first / 9)
+
+
+def test_steps_are_those_of_plain_loops(consensus):
+    first, last = consensus
+    starts = np.arange(12)
+    engine = engine_with(first)
+    keep_first_labels(engine, starts)
+    engine.put("B_bar", last)
+    found = first_labels_kmeans(engine, 12)
+    labels, centres = plain_loops(first, last, starts)
+    np.testing.assert_array_equal(found.labels, labels)
+    used = np.unique(labels)
+    np.testing.assert_allclose(found.centres.points[used], np.array(centres)[used])
+    assert found.n_iter == 10
+
+
+def test_clusters_of_short_rows_stay_empty(consensus):
+    first, last = consensus
+    labels = np.argmax(first @ first[:12].T, axis=1)
+    engine = engine_with(first)
+    keep_first_labels(engine, np.arange(12))
+    engine.put("B_bar", last)
+    used = set(first_labels_kmeans(engine, 12).labels)
+    assert len(set(labels)) < 12 and used <= set(labels)
