@@ -11,6 +11,9 @@ from manyview.baselines.lmtc import LMTC
 from manyview.baselines.opmc import OPMC
 from manyview.baselines.sfmc import SFMC
 from manyview.baselines.smera import SMERAMVC
+from manyview.baselines.snf import SNF
+from manyview.baselines.spectral_joined import SpectralJoined
+from manyview.baselines.umap_hdbscan import UMAPHDBSCAN
 
 __all__: list[str] = [
     "BMVC",
@@ -21,8 +24,11 @@ __all__: list[str] = [
     "OPMC",
     "SFMC",
     "SMERAMVC",
+    "SNF",
+    "UMAPHDBSCAN",
     "BestViewKMeans",
     "ConcatKMeans",
     "FastMICE",
     "KNNLeiden",
+    "SpectralJoined",
 ]
