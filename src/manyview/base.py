@@ -104,13 +104,13 @@ class MultiViewClusterer(
     deterministic: ClassVar[bool] = False
     missing_views: ClassVar[bool] = False
     chooses_n_clusters: ClassVar[bool] = False
+    needs: ClassVar[dict[str, str]] = {}
     skipped_checks: ClassVar[dict[str, str]] = {}
 
     n_clusters: Any
     n_clusters_: int
     labels_: IntArray
 
-    needs: ClassVar[dict[str, str]] = {}
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X`; `y` is ignored."""
         raise NotImplementedError
