@@ -10,10 +10,12 @@ from manyview.baselines.knn_leiden import KNNLeiden
 from manyview.baselines.lmtc import LMTC
 from manyview.baselines.opmc import OPMC
 from manyview.baselines.sfmc import SFMC
+from manyview.baselines.single_cell_pipeline import SingleCellKMeans, SingleCellLeiden
 from manyview.baselines.smera import SMERAMVC
 from manyview.baselines.snf import SNF
 from manyview.baselines.spectral_joined import SpectralJoined
 from manyview.baselines.umap_hdbscan import UMAPHDBSCAN
+from manyview.baselines.wnn import WNN
 
 __all__: list[str] = [
     "BMVC",
@@ -26,9 +28,12 @@ __all__: list[str] = [
     "SMERAMVC",
     "SNF",
     "UMAPHDBSCAN",
+    "WNN",
     "BestViewKMeans",
     "ConcatKMeans",
     "FastMICE",
     "KNNLeiden",
+    "SingleCellKMeans",
+    "SingleCellLeiden",
     "SpectralJoined",
 ]

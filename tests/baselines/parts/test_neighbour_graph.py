@@ -19,7 +19,8 @@ from manyview.baselines.parts.prepared_rows import PreparedRows
 def as_rows(*arrays):
     n_rows = len(arrays[0])
     there = np.ones((n_rows, len(arrays)), bool)
-    return PreparedRows(list(arrays), there, np.arange(n_rows))
+    views = tuple(range(len(arrays)))
+    return PreparedRows(list(arrays), there, np.arange(n_rows), views)
 
 
 def dense_graph(X, k):

@@ -1,4 +1,4 @@
-"""Different rows, prepared by the package's own scaling, in the order of their content.
+"""Different rows, as given or by the package's own scaling, in order of their content.
 
 What a method of graphs starts from: a row that repeats another is no neighbour that
 would tell anything, and the two never get different labels.
@@ -12,7 +12,7 @@ from manyview.arrays.ops import to_host
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.in_memory import dense_views
 from manyview.engine.local import open_engine
-from manyview.stages.sampling import choose_scalings, draw
+from manyview.stages.sampling import Draw, choose_scalings, draw
 from manyview.stages.scaling import apply_scaling, hide_empty_rows
 from manyview.views.arguments import child_seed
 from manyview.views.views import Views
@@ -29,11 +29,14 @@ class PreparedRows(NamedTuple):
         False where a row holds nothing in a view that is compared by angle.
     place : array (n_samples,)
         Each of the caller's rows among these.
+    view_order : tuple of int
+        The caller's numbers of the views.
     """
 
     arrays: list[FloatArray]
     present: IntArray
     place: IntArray
+    view_order: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.present)
@@ -43,18 +46,35 @@ def prepared_rows(
     views: Views, scaling: str | None, n_clusters: int, rng: np.random.Generator
 ) -> PreparedRows:
     """All rows of the views by the named scaling, or what the rows suggest."""
-    dense = Views(dense_views(views))
-    engine = open_engine(dense, views.dtype)
-    drawn = draw(engine, len(views), child_seed(rng))
+    drawn, view_order = _all_rows(views, rng)
     scalings = choose_scalings(drawn, scaling, n_clusters)
     block = hide_empty_rows(drawn.block, scalings)
-    # Equal rows have equal hashes, by which they are ordered.
-    new = np.ones(len(views), dtype=bool)
-    new[1:] = np.any([(x[1:] != x[:-1]).any(axis=1) for x in block.views], axis=0)
-    place = np.empty(len(views), dtype=np.intp)
-    place[drawn.caller_rows] = np.cumsum(new) - 1
+    new, place = _distinct(drawn)
     arrays = [
         np.asarray(apply_scaling(x[new], s))
         for x, s in zip(block.views, scalings, strict=True)
     ]
-    return PreparedRows(arrays, to_host(block.present)[new], place)
+    return PreparedRows(arrays, to_host(block.present)[new], place, view_order)
+
+
+def plain_rows(views: Views, rng: np.random.Generator) -> PreparedRows:
+    """All rows of the views as they are."""
+    drawn, view_order = _all_rows(views, rng)
+    new, place = _distinct(drawn)
+    arrays = [np.asarray(x[new]) for x in drawn.block.views]
+    return PreparedRows(arrays, to_host(drawn.block.present)[new], place, view_order)
+
+
+def _all_rows(views: Views, rng: np.random.Generator) -> tuple[Draw, tuple[int, ...]]:
+    engine = open_engine(Views(dense_views(views)), views.dtype)
+    return draw(engine, len(views), child_seed(rng)), engine.view_order
+
+
+def _distinct(drawn: Draw) -> tuple[IntArray, IntArray]:
+    """Which drawn rows are new, and the caller's rows among those."""
+    new = np.ones(len(drawn.rows), dtype=bool)
+    # Equal rows have equal hashes, by which they are ordered.
+    new[1:] = np.any([(x[1:] != x[:-1]).any(axis=1) for x in drawn.block.views], axis=0)
+    place = np.empty(len(new), dtype=np.intp)
+    place[drawn.caller_rows] = np.cumsum(new) - 1
+    return new, place
