@@ -5,6 +5,7 @@ from . import checks as checks
 from . import datasets as datasets
 from . import errors as errors
 from . import explain as explain
+from . import growing as growing
 from . import metrics as metrics
 from . import outliers as outliers
 from . import report as report
@@ -14,6 +15,7 @@ from . import views as views
 from .anchor_spectral import AnchorSpectral as AnchorSpectral
 from .errors import ManyviewError as ManyviewError
 from .errors import OrderWarning as OrderWarning
+from .growing import drift as drift
 from .methods import all_methods as all_methods
 from .methods import load_model as load_model
 from .order_audit import audit_order as audit_order

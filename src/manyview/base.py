@@ -298,13 +298,13 @@ class PassClusterer(
         self.embedding_ = engine.read(FIELD)
         place = (engine.dtype.name, engine.view_order)
         self._passes = Passes(*place, spectrum, start, rounds, found.centres)
-        self._reach = measure_reach(drawn, scalings)
         weights = np.ones(self.n_views_)
         if spectrum is not None:
             weights = spectrum.weights
             self.view_weights_ = np.asarray(by_caller(weights, engine))
         self._store_labels(found.labels)
         own = to_host(pick(engine, LABELS, drawn.rows[:INFLUENCE_ROWS]))
+        self._reach = measure_reach(drawn, scalings, own)
         shares = measure_influence(
             drawn.block, scalings, own, weights, self.n_clusters_
         )

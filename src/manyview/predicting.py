@@ -7,7 +7,7 @@ back what the fit gave.
 import os
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from array_api_compat import is_torch_array
@@ -104,7 +104,7 @@ class PredictsByReplay(
         self._warn_of_new_rows()
         width = 2 + views.n_views
         found = views.each(self._without_rows()._placed_of, np.float64, width)
-        parts = [found[:, 0].astype(np.intp), found[:, 1], found[:, 2:] > 0]
+        parts = [found[:, 0].astype(np.intp), found[:, 1], found[:, 2:] > 1]
         tensors = [a for a in views.arrays if is_torch_array(a)]
         return Placed(*in_one_place([*parts, *tensors])[: len(parts)])
 
@@ -136,6 +136,19 @@ class PredictsByReplay(
         beside: FloatArray = in_one_place([found, self.embedding_])[0]
         return beside
 
+    def refit(
+        self, X: Any, *, former: Any = None, n_clusters: Any = None, **fit_params: Any
+    ) -> Self:
+        """Fit to other rows; clusters that live on keep their numbers.
+
+        `changes_` tells which were kept, moved, split, merged, born or died; see
+        `manyview.growing.refit`.
+        """
+        found: Self = manyview.growing.refit(
+            self, X, former=former, n_clusters=n_clusters, **fit_params
+        )
+        return found
+
     def score(self, X: Any, y: Any = None) -> float:
         """How far neighbours share their clusters: 1 always, 0 as often as by chance.
 
@@ -161,7 +174,7 @@ class PredictsByReplay(
         return found if is_torch_array(found) else found.astype(np.intp, copy=False)
 
     def _placed_of(self, views: Views) -> FloatArray:
-        """Labels, certainty and the views a row lies outside in, side by side."""
+        """Labels, certainty and distances in units of the reach, side by side."""
         engine = self._embed(views)
         engine.run(assign_step, self._passes.centres, title="Labels", views=False)
         labels, rows = to_host(engine.read(LABELS)), to_host(engine.read(FIELD))
@@ -171,7 +184,7 @@ class PredictsByReplay(
             own = to_host(engine.read(BEYOND))
             beyond = own[:, np.argsort(self._passes.view_order)].astype(np.float64)
         sure = sure / np.maximum(beyond.max(axis=1), 1.0)
-        return np.column_stack([labels, sure, beyond > 1.0])
+        return np.column_stack([labels, sure, beyond])
 
     def _embedding_of(self, views: Views) -> FloatArray:
         found: FloatArray = self._embed(views).read(FIELD)

@@ -309,8 +309,8 @@ def test_nesting_without_end_is_refused(saved, tmp_path):
 def test_values_nested_without_end_are_refused(saved, tmp_path):
     (_, text), *rest = parts_of(saved)
     deep = b'{"list": [' * 3000 + b"null" + b"]}" * 3000
-    for version in (b"1", b"2", b"3"):
-        text = text.replace(b'"version": 3', b'"version": ' + version)
+    for version in (b"1", b"2", b"3", b"4"):
+        text = text.replace(b'"version": 4', b'"version": ' + version)
         hostile = text.replace(b'"fitted": {', b'"fitted": {"x_": ' + deep + b", ")
         with pytest.raises(FileError, match=r"broken|no JSON"):
             manyview.load_model(sealed([("model.json", hostile), *rest], tmp_path))
@@ -325,7 +325,7 @@ def test_the_file_says_what_it_is(fitted, saved):
     (name, text), *arrays = parts_of(saved)
     assert name == "model.json"
     meta = json.loads(text)
-    assert meta["format"] == "manyview model" and meta["version"] == 3
+    assert meta["format"] == "manyview model" and meta["version"] == 4
     assert meta["manyview"] == manyview.__version__
     assert meta["class"] == "AnchorSpectral"
     assert set(meta) == {"format", "version", "manyview", "class", "params", "fitted"}
@@ -431,7 +431,7 @@ def test_every_refusal_names_the_file_and_what_to_do(saved, tmp_path):
         manyview.load_model(strange)
     old = changed(saved, tmp_path, lambda meta: meta.update(version=0, manyview="0.9"))
     with pytest.raises(
-        FileError, match=r"version 0 .*reads versions 1 to 3.*manyview 0\.9"
+        FileError, match=r"version 0 .*reads versions 1 to 4.*manyview 0\.9"
     ):
         manyview.load_model(old)
     gone = {"class": "Gone", "manyview": "0.9"}

@@ -105,28 +105,41 @@ def _fit(
     source: dict[str, Any],
     reading: float,
 ) -> Run:
-    from manyview.arrays.ops import to_host
-    from manyview.files.run_folder import Run
-
     start = time.perf_counter()
     with shown(True, f"Fitting {type(model).__name__}"):
         model.fit(views)
     fitting = time.perf_counter() - start
-    embedding, choice = getattr(model, "embedding_", None), {}
+    extra: dict[str, Any] = {"command": "fit"}
     if hasattr(model, "choice_"):
-        choice = {"choice": _choice(model.choice_)}
+        extra["choice"] = _choice(model.choice_)
+    timings = {"reading": reading, "fitting": fitting}
+    return run_of(model, views, source, timings, extra)
+
+
+def run_of(
+    model: MultiViewClusterer,
+    views: manyview.Views,
+    source: dict[str, Any],
+    timings: dict[str, float],
+    extra: dict[str, Any],
+) -> Run:
+    """What a fit of the model to these views leaves behind."""
+    from manyview.arrays.ops import to_host
+    from manyview.files.run_folder import Run
+
+    embedding = getattr(model, "embedding_", None)
     certainty = getattr(model, "certainty_", None)
     return Run(
         labels=to_host(model.labels_),
         method=type(model).__name__,
         settings=model.get_params(),
         data={**source, **manyview.datasets.summary(views)},
-        timings={"reading": reading, "fitting": fitting},
+        timings=timings,
         embedding=None if embedding is None else to_host(embedding),
         certainty=None if certainty is None else to_host(certainty),
         row_names=views.row_names,
         scores=known_scores(views, model.labels_),
-        extra={"command": "fit", **choice},
+        extra=extra,
     )
 
 

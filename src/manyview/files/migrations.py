@@ -13,7 +13,7 @@ import numpy as np
 
 from manyview.errors import FileError, ManyviewWarning
 
-VERSION = 3  # of the model format: files of all earlier ones are translated
+VERSION = 4  # of the model format: files of all earlier ones are translated
 Content = dict[str, Any]
 
 # Version 1 named records and hidden values as the code of its release did.
@@ -170,4 +170,9 @@ def _from_2(content: Content) -> Content:
     return content
 
 
-_STEPS: tuple[Callable[[Content], Content], ...] = (_from_1, _from_2)
+def _from_3(content: Content) -> Content:
+    """Version 4 adds the distances that new rows are held against, and `changes_`."""
+    return content
+
+
+_STEPS: tuple[Callable[[Content], Content], ...] = (_from_1, _from_2, _from_3)

@@ -36,7 +36,9 @@ RECORDS = {
     "passes": _record(
         "predicting.Passes", "dtype view_order spectrum start rounds centres"
     ),
-    "reach": _record("stages.reach.Reach", "scalings landmarks radii counts"),
+    "reach": _record(
+        "stages.reach.Reach", "scalings landmarks radii counts distances labels"
+    ),
     "scaling": _record(
         "stages.scaling.Scaling", "kind root shift scale unit dtype", missing="gaps"
     ),
@@ -68,11 +70,14 @@ RECORDS = {
     # What users read off a model.
     "choice": _record(
         "selection.Choice",
-        "n_clusters best_guess certainty candidates gap stability silhouette score",
+        "n_clusters best_guess certainty candidates gap stability silhouette score "
+        "beyond_chance",
     ),
     "order report": _record(
         "stages.order_report.OrderReport", "index_nmi changes expected_changes"
     ),
+    "change": _record("growing.changes.Change", "kind before after rows views"),
+    "changes": _record("growing.changes.Changes", "events overlap changed_rows"),
     # What a checkpoint keeps besides.
     "ridge": _record("stages.ridge.Ridge", "reduce factor mean gram"),
     "weighed gram": _record("stages.ridge.Weighed", "gram lam"),

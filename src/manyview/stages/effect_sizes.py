@@ -1,5 +1,6 @@
 """Features that set a cluster apart: its mean against the others', in deviations."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,36 +33,73 @@ def effect_sizes(
     views: Views, labels: Matrix, n_clusters: int
 ) -> tuple[Matrix, tuple[Matrix, Matrix]]:
     """Effect sizes (n_clusters, n_features), and the means inside and outside."""
-    counts, sums, squares, centre, rounding = _cluster_sums(views, labels, n_clusters)
-    rest = counts.sum(axis=0) - counts
-    inside = sums / np.maximum(counts, 1.0)
-    outside = (sums.sum(axis=0) - sums) / np.maximum(rest, 1.0)
-    spread = squares - counts * inside**2
-    spread += squares.sum(axis=0) - squares - rest * outside**2
+    found = _cluster_sums(views, labels, n_clusters)
+    inside = found.counts, found.sums, found.squares
+    outside = tuple(part.sum(axis=0) - part for part in inside)
+    return _effects(inside, outside, found)
+
+
+def effect_between(sums: Sums, left: Matrix, right: Matrix) -> tuple[Matrix, ...]:
+    """Effect sizes (n_features,) of some clusters against others, and both means."""
+    parts = sums.counts, sums.sums, sums.squares
+    first, second = (tuple(p[j].sum(axis=0) for p in parts) for j in (left, right))
+    effect, means = _effects(first, second, sums)
+    return effect, *means
+
+
+def _effects(
+    inside: tuple[Matrix, ...], outside: tuple[Matrix, ...], sums: Sums
+) -> tuple[Matrix, tuple[Matrix, Matrix]]:
+    """(mean inside − mean outside) / pooled deviation, of counts, sums and squares."""
+    (counts, own, own_squares), (rest, others, other_squares) = inside, outside
+    mean, other_mean = own / np.maximum(counts, 1.0), others / np.maximum(rest, 1.0)
+    spread = own_squares - counts * mean**2
+    spread += other_squares - rest * other_mean**2
     pooled = np.sqrt(np.maximum(spread, 0.0) / np.maximum(counts + rest - 2.0, 1.0))
     # A feature that is constant but for rounding sets nothing apart.
-    least = np.maximum(ROUNDING * (np.abs(inside) + np.abs(outside)), rounding)
+    least = np.maximum(ROUNDING * (np.abs(mean) + np.abs(other_mean)), sums.rounding)
     real = (pooled > least) & (counts > 0) & (rest > 0)
-    effect = np.where(real, (inside - outside) / np.where(real, pooled, 1.0), 0.0)
-    return effect, (inside + centre, outside + centre)
+    effect = np.where(real, (mean - other_mean) / np.where(real, pooled, 1.0), 0.0)
+    return effect, (mean + sums.centre, other_mean + sums.centre)
 
 
 def _cluster_sums(views: Views, labels: Matrix, n_clusters: int) -> Sums:
     """Sums of every feature, block by block."""
     parts = [[np.zeros((n_clusters, d)) for d in views.n_features] for _ in range(3)]
-    centres: list[Matrix] = []
+    centres: tuple[Matrix, ...] = ()
     for block in views.blocks(BLOCK_ROWS):
-        # Near the mean: squares of numbers far from zero would lose their digits.
-        centres = centres or [_centre(block, v) for v in range(views.n_views)]
+        centres = centres or centres_of(block)
         own = labels[block.start : block.start + len(block)]
-        place = (own, np.arange(len(block)))
-        hot = sp.csr_array((np.ones(len(block)), place), shape=(n_clusters, len(block)))
-        for v, x in enumerate(block.views):
-            there = to_host(block.present[:, v]).astype(np.float64)
-            away, square = _away(x, centres[v], there)
-            parts[0][v] += (hot @ there)[:, None]
-            parts[1][v] += _dense(hot @ away)
-            parts[2][v] += _dense(hot @ square)
+        for v, found in enumerate(add_up(block, own, centres, n_clusters)):
+            for part, one in zip(parts, found, strict=True):
+                part[v] += one
+    return gathered(block, centres, parts)
+
+
+def centres_of(block: Block) -> tuple[Matrix, ...]:
+    """Near the mean: squares of numbers far from zero would lose their digits."""
+    return tuple(_centre(block, v) for v in range(len(block.views)))
+
+
+def add_up(
+    block: Block, labels: Matrix, centres: tuple[Matrix, ...], n_clusters: int
+) -> list[tuple[Matrix, Matrix, Matrix]]:
+    """Per view: counts, sums and sums of squares of every feature, by cluster."""
+    place = (labels, np.arange(len(block)))
+    hot = sp.csr_array((np.ones(len(block)), place), shape=(n_clusters, len(block)))
+    found = []
+    for v, x in enumerate(block.views):
+        there = to_host(block.present[:, v]).astype(np.float64)
+        away, square = _away(x, centres[v], there)
+        counts = np.broadcast_to((hot @ there)[:, None], (n_clusters, x.shape[1]))
+        found.append((counts, _dense(hot @ away), _dense(hot @ square)))
+    return found
+
+
+def gathered(
+    block: Block, centres: tuple[Matrix, ...], parts: Sequence[Sequence[Matrix]]
+) -> Sums:
+    """The sums of all views side by side; any block tells their precision."""
     wide = [not sp.issparse(x) and "64" in str(x.dtype) for x in block.views]
     rounding = [
         (FINE_ROUNDING if w else ROUNDING) * np.abs(c)

@@ -41,34 +41,50 @@ CHANCE = 1e-3
 
 
 class Reach(NamedTuple):
-    """Landmarks of every view, the reach around them, and the rows compared."""
+    """Landmarks of every view, the reach around them, and the rows compared.
+
+    `counts` says how many rows were compared in every view. `distances` (n_rows,
+    n_views) are those of the compared rows, in units of the reach, 0 for landmarks and
+    for rows without the view, and `labels` (n_rows,) their clusters: what new rows are
+    held against. Models of earlier versions know neither.
+    """
 
     scalings: tuple[Scaling, ...]
     landmarks: tuple[Matrix, ...]
     radii: tuple[float, ...]
     counts: tuple[int, ...]
+    distances: Matrix | None = None
+    labels: Matrix | None = None
 
 
-def measure_reach(drawn: Draw, scalings: tuple[Scaling, ...]) -> Reach:
-    """The reach of every view, from the drawn rows."""
+def measure_reach(
+    drawn: Draw, scalings: tuple[Scaling, ...], labels: Matrix | None = None
+) -> Reach:
+    """The reach of every view, from the drawn rows; `labels` are their clusters."""
     some = drawn._replace(block=first_rows(drawn.block))
     parts = [_reach_of(some.view(v), scaling) for v, scaling in enumerate(scalings)]
-    landmarks, radii, counts = zip(*parts, strict=True)
-    return Reach(tuple(scalings), landmarks, radii, counts)
+    landmarks, radii, counts, squares = zip(*parts, strict=True)
+    there = to_host(some.block.present)
+    distances = np.zeros(there.shape, dtype=np.float32)
+    for v, own in enumerate(squares):
+        rows = np.flatnonzero(there[:, v])[len(landmarks[v]) :]
+        distances[rows, v] = np.sqrt(own) / radii[v]
+    return Reach(tuple(scalings), landmarks, radii, counts, distances, labels)
 
 
-def _reach_of(rows: Array, scaling: Scaling) -> tuple[Matrix, float, int]:
+def _reach_of(rows: Array, scaling: Scaling) -> tuple[Matrix, float, int, Matrix]:
     x = apply_scaling(rows, scaling)
     n_rows = int(x.shape[0])
     size = int(np.clip(n_rows // ROWS_PER_LANDMARK, 1, MOST_LANDMARKS))
     landmarks = to_host(dense(x[:size]))
     if n_rows == size:
-        return landmarks, np.inf, 0
+        return landmarks, np.inf, 0, np.empty(0)
     squares = to_host(_nearest(x[size:], landmarks)).astype(np.float64)
     noise = ROUNDING**2 * float(np.max(to_host(row_norms(x)), initial=0.0))
     radius = (1.0 + ROUNDING) * np.sqrt(max(squares.max(), noise))
     # Where all rows are the same, nothing is known of how far others may lie.
-    return landmarks, float(radius) if radius > 0 else np.inf, n_rows - size
+    radius = float(radius) if radius > 0 else np.inf
+    return landmarks, radius, n_rows - size, squares
 
 
 def _nearest(x: Array, landmarks: Matrix) -> Array:

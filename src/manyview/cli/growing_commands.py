@@ -1,0 +1,144 @@
+"""``manyview refit`` and ``drift``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Option
+
+import manyview
+from manyview.cli import options, terminal
+from manyview.cli.cluster_commands import run_of
+from manyview.cli.estimator_options import parse_clusters
+from manyview.cli.labels_back import LabelsBack
+from manyview.cli.read_input import read_model, read_views, record_of
+from manyview.errors import InputError
+from manyview.running.progress import shown
+
+
+def refit(
+    model: options.ModelFile,
+    files: options.Files,
+    out: options.OutFolder,
+    clusters: Annotated[
+        str | None,
+        Option(
+            "--clusters",
+            "-k",
+            metavar="K",
+            help="Another number of clusters, or auto; default that of the model.",
+        ),
+    ] = None,
+    labels: options.LabelSource = None,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    join: options.Join = None,
+    figure: options.FigurePath = None,
+    write_back: options.WriteBack = None,
+    force: options.Force = False,
+) -> None:
+    """Fit a model to grown or changed data; clusters that live on keep their numbers.
+
+    FILE holds all rows that the model is to know from now on, old and new.
+
+    \b
+    Example:
+      manyview fit data.mat -k 20 -o runs/monday
+      manyview refit runs/monday more.mat -o runs/tuesday
+    """  # fmt: skip
+    from manyview.files.json_value import json_value
+    from manyview.files.run_folder import MODEL, check_target, writing
+
+    fitted: Any = read_model(model)
+    require(fitted, "refit")
+    wanted = None if clusters is None else parse_clusters(clusters)
+    check_target(out, force=force)
+    back = LabelsBack(files, write_back)
+    start = time.perf_counter()
+    views = read_views(files, view, labels, fill, join)
+    reading, start = time.perf_counter() - start, time.perf_counter()
+    with shown(True, f"Fitting {type(fitted).__name__}"):
+        fitted.refit(views, n_clusters=wanted)
+    timings = {"reading": reading, "fitting": time.perf_counter() - start}
+    changes = [json_value(event._asdict()) for event in fitted.changes_.events]
+    extra = {"command": "refit", "model": model, "changes": changes}
+    source = record_of(files, labels, fill, join)
+    run = run_of(fitted, views, source, timings, extra)
+    with writing(out, run, force=force) as unfinished:
+        fitted.save(unfinished / MODEL)
+        back.write(unfinished, run)
+    terminal.show_table(fitted.changes_.table())
+    if run.scores is not None:
+        terminal.show_scores(run.scores)
+    draw(fitted.changes_, figure)
+    folder = Path(out).expanduser().absolute()
+    terminal.say_written(folder, "Labels, model and record")
+    back.say(folder)
+
+
+def drift(
+    model: options.ModelFile,
+    files: options.Files,
+    rate: Annotated[
+        float,
+        Option(metavar="SHARE", help="Checks that may sound a false alarm."),
+    ] = 0.01,
+    labels: options.KnownClasses = None,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    join: options.Join = None,
+    figure: options.FigurePath = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Tell which views and clusters of new rows no longer fit a model.
+
+    \b
+    Example:
+      manyview drift runs/first more.mat
+      manyview drift runs/first more.mat --rate 0.001 --figure drift --json
+    """
+    fitted: Any = read_model(model)
+    require(fitted, "drift")
+    views = read_views(files, view, labels, fill, join)
+    with shown(True, "Comparing the rows"):
+        found = manyview.drift(fitted, views, rate=rate)
+    if as_json:
+        terminal.say_json(_plain(found))
+    else:
+        for table in found.tables():
+            terminal.show_table(table)
+    draw(found, figure)
+
+
+def require(fitted: Any, what: str) -> None:
+    """The model must be of a method that can place new rows by its passes."""
+    if not hasattr(fitted, "refit"):
+        raise InputError(
+            f"{type(fitted).__name__} keeps nothing to hold rows against, so it has no "
+            f"{what}. Fit S2MVTC, SequenceS2MVTC or AnchorSpectral."
+        )
+
+
+def draw(found: Any, figure: str | None) -> None:
+    """The picture of a result, where one is asked for."""
+    from manyview.present.plot import save
+
+    for path in save(found.figure(), Path(figure).with_suffix("")) if figure else ():
+        terminal.say_written(path, "Figure")
+
+
+def _plain(found: manyview.growing.Drift) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from manyview.files.json_value import json_value
+
+    verdict = {
+        "drifted": found.drifted,
+        "sentence": found.sentence,
+        "views": found.views,
+        "clusters": found.clusters,
+        "shares": found.shares,
+    }
+    return {**verdict, **json_value(asdict(found), lambda a: json_value(a.tolist()))}

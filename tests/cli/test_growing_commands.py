@@ -1,0 +1,67 @@
+"""``manyview refit`` and ``manyview drift``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from manyview import load_model
+from manyview.files.run_folder import read_meta
+
+FIT = ("-k", 4, "--method", "AnchorSpectral", "-o", "first")
+
+
+@pytest.fixture
+def first(manyview, folder: Path) -> Path:
+    """A run on the first 200 rows; the files hold 300."""
+    for name in "ab":
+        np.save(f"{name}200.npy", np.load(f"{name}.npy")[:200])
+        np.save(f"{name}100.npy", np.load(f"{name}.npy")[200:])
+    code, _, err = manyview(
+        "fit", "a200.npy", "b200.npy", "--view", "a200", "--view", "b200", *FIT
+    )
+    assert code == 0, err
+    return folder / "first"
+
+
+def test_refit_keeps_numbers_and_writes_a_run(manyview, first: Path) -> None:
+    args = ("refit", "first", "a.npy", "b.npy", "-o", "second", "--labels", "y.txt")
+    code, out, err = manyview(*args)
+    assert (code, err) == (0, "") and "4 kept" in out and "ACC" in out
+    labels = np.load("second/labels.npy")
+    assert (labels[:200] == np.load("first/labels.npy")).mean() > 0.97
+    meta = read_meta("second")
+    assert meta["command"] == "refit" and meta["model"] == "first"
+    assert [change["kind"] for change in meta["changes"]] == ["kept"] * 4
+    assert (load_model("second/model.manyview").labels_ == labels).all()
+    assert manyview(*args).code == 2  # there is a run already
+    code, _, err = manyview(*args, "--force", "-k", "many")
+    assert code == 2 and "--clusters" in err
+    assert manyview(*args, "--force", "-k", 5).code == 0
+    assert len(set(np.load("second/labels.npy").tolist())) == 5
+
+
+def test_drift_says_what_no_longer_fits(manyview, first: Path) -> None:
+    pytest.importorskip("matplotlib", reason="no matplotlib")
+    code, out, err = manyview("drift", "first", "a100.npy", "b100.npy")
+    assert (code, err) == (0, "") and "every view fits" in out
+    np.save("b100.npy", 3 * np.load("b100.npy"))
+    args = ("drift", "first", "a100.npy", "b100.npy", "--json", "--figure", "alarm")
+    code, out, _ = manyview(*args)
+    found = json.loads(out[: out.rindex("}") + 1])
+    assert code == 0 and found["drifted"] and found["views"] == ["b200"]
+    assert np.shape(found["p_cells"]) == (4, 2)
+    assert Path("alarm.png").is_file() and Path("alarm.svg").is_file()
+
+
+def test_what_cannot_be_asked_is_said(manyview, first: Path) -> None:
+    code, _, err = manyview("drift", "first", "a100.npy")
+    assert code == 2 and "view" in err
+    code, _, err = manyview("drift", "first", "a100.npy", "b100.npy", "--rate", 0)
+    assert code == 2 and "rate" in err
+    args = ("a200.npy", "b200.npy", "-k", 3, "--method", "FastMICE", "-o", "other")
+    assert manyview("fit", *args).code == 0
+    for command in (("drift",), ("refit", "-o", "new")):
+        code, _, err = manyview(*command, "other", "a.npy", "b.npy")
+        assert code == 2 and f"has no {command[0]}" in err
