@@ -72,7 +72,8 @@ def test_start_is_the_leading_singular_vectors():
     Xs = [
         rng.normal(size=(50, d)) * np.array([9, 7, 5, *[0.1] * (d - 3)]) for d in (5, 6)
     ]
-    H = start(Xs, 3, 0).H
+    H, G, W = start(Xs, 3, 0)
+    assert not G.any() and not W.any()
     U = np.linalg.svd(np.concatenate(Xs, axis=1), full_matrices=False)[0][:, :3]
     for v in range(2):
         np.testing.assert_allclose(H[:, :, v] @ H[:, :, v].T, U @ U.T, atol=1e-6)

@@ -54,7 +54,8 @@ class OPMC(MultiViewClusterer):
     protocol : {"manyview", "authors"}
         What becomes of a cluster that loses all its rows: it takes over the row worst
         served by its centre, or its centre moves to the origin, as in the authors'
-        program, and may attract rows there or stay empty.
+        program, and may attract rows there or stay empty. That program also runs one
+        iteration more before it stops.
     random_state : int, numpy.random.Generator or None
         Seed of the labellings.
 
@@ -155,6 +156,8 @@ def descend(
     weights = np.full(len(n_features), 1 / len(n_features))
     now = _group(rows, labels, model.n_clusters)
     losses: list[float] = []
+    # The authors look at the loss before an iteration: they stop one later.
+    late = 1 if model.protocol == "authors" else 0
     for _ in range(model.max_iter):
         centres = now.sums / np.maximum(now.counts, 1)[:, None]
         column_weights = np.repeat(weights**2, n_features)
@@ -165,7 +168,8 @@ def descend(
         if model.weights == "loss":
             weights = inverse_weights(per_view)
         losses.append(float(weights**2 @ per_view))
-        if len(losses) > 1 and losses[-2] - losses[-1] <= model.tol * losses[-2]:
+        known = losses[: len(losses) - late]
+        if len(known) > 1 and known[-2] - known[-1] <= model.tol * known[-2]:
             break
     return Run(now.labels, centres, weights, losses)
 
