@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from manyview.experiments.estimators import ON_OUR_SCALING, notes_on
 from manyview.experiments.execute import labels_of
 from manyview.experiments.results_file import Results
 from manyview.experiments.seed_summary import (
@@ -34,6 +35,7 @@ def score_tables(summaries: Sequence[Summary], name: str, title: str) -> list[Ta
             name=f"{name}-{score}",
             caption=f"{title}: {score}, mean ± standard deviation over seeds",
             columns=["data", *methods],
+            notes=notes_on(methods),
         )
         for data, group in by(summaries, lambda s: s.data).items():
             found = {s.method: s for s in group}
@@ -68,17 +70,50 @@ def standing(
     return out
 
 
-def standing_tables(rows: Sequence[dict[str, Any]], name: str) -> list[Table]:
+def better_preparations(summaries: Sequence[Summary]) -> list[Summary]:
+    """Of every method the preparation of its views with the higher mean accuracy.
+
+    Over the data sets that it has finished on both; the labels choose, so that no
+    method loses by its preparation alone.
+    """
+    found = by(summaries, lambda s: s.method)
+    kept = []
+    for method, own in found.items():
+        other = found.get(_on_the_other_scaling(method), [])
+        if not other or _mean_on(own, other) >= _mean_on(other, own):
+            kept += own
+    return kept
+
+
+def _on_the_other_scaling(method: str) -> str:
+    if method.endswith(ON_OUR_SCALING):
+        return method.removesuffix(ON_OUR_SCALING)
+    return method + ON_OUR_SCALING
+
+
+def _mean_on(own: list[Summary], other: list[Summary]) -> tuple[float, bool]:
+    """Mean accuracy on the data sets of both; where level, the method's own wins."""
+    shared = {s.data for s in own if s.ok} & {s.data for s in other if s.ok}
+    values = mean_known(s.mean("ACC") for s in own if s.data in shared)
+    return values or 0.0, not own[0].method.endswith(ON_OUR_SCALING)
+
+
+def standing_tables(
+    rows: Sequence[dict[str, Any]], name: str, what: str = ""
+) -> list[Table]:
     """One table per group: means of the seven scores, average ranks, agreement."""
     groups = by(rows, lambda row: row["group"])
-    return [_standing_table(g, lines, name) for g, lines in groups.items()]
+    return [_standing_table(g, lines, name, what) for g, lines in groups.items()]
 
 
-def _standing_table(group: str, rows: list[dict[str, Any]], name: str) -> Table:
+def _standing_table(
+    group: str, rows: list[dict[str, Any]], name: str, what: str
+) -> Table:
     n_data = max(r["n_data"] for r in rows)
     table = Table(
         name=f"{name}-{group.replace(' ', '-')}",
-        caption=f"Mean over {n_data} data sets ({group}), average ranks (1 is best), "
+        caption=f"{what and what.capitalize() + ': '}"
+        f"Mean over {n_data} data sets ({group}), average ranks (1 is best), "
         "agreement of the labels between seeds (mean ARI)",
         columns=["method", *SCORES, *(f"rank {n}" for n in RANKED), "agreement",
                  "data sets"],
@@ -90,6 +125,7 @@ def _standing_table(group: str, rows: list[dict[str, Any]], name: str) -> Table:
     ]
     for row, *shown in zip(rows, *columns, strict=True):
         table.add(row["method"], *shown, f"{row['n_ok']}/{n_data}")
+    table.notes += notes_on(r["method"] for r in rows)
     if any(r["n_ok"] < n_data for r in rows):
         table.notes.append(
             "A method that failed on a data set takes the last rank there; its means "

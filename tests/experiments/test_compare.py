@@ -1,5 +1,5 @@
 from manyview.experiments import compare
-from manyview.experiments.estimators import ORACLE, PUBLISHED
+from manyview.experiments.estimators import BY_AUTHORS, ORACLE, PUBLISHED
 
 
 def test_runs_cover_methods_orders_seeds_and_the_oracle(small):
@@ -59,3 +59,22 @@ def test_orders_stand_side_by_side_without_paper_rows_when_shuffled(record):
     assert both.columns[:3] == ["method", "ACC file", "ACC shuffled"]
     assert [c.text for c in both.rows[0][:3]] == ["OPMC", "0.500", "0.250"]
     assert [c.text for c in both.rows[1][:3]] == ["ConcatKMeans", "–", "0.400"]
+
+
+def test_tables_say_which_protocol_was_used_and_what_is_a_reconstruction(record):
+    names = ("SMERAMVC", "SFMC", PUBLISHED, "FSMSC" + BY_AUTHORS)
+    shown = [record(n, order=o) for n in names for o in ("file", "shuffled")]
+    for table in compare.tables(shown):
+        notes = " ".join(table.notes)
+        assert "SMERAMVC is a reconstruction" in notes
+        assert "1e-15" in notes and "protocol='authors'" in notes
+        assert "labels fixed before the rounds" in notes
+    (plain,) = compare.tables([record("OPMC")])
+    assert not any("reconstruction" in note for note in plain.notes)
+
+
+def test_both_protocols_are_compared(small):
+    methods = {r.method for r in compare.runs([small], n_seeds=1)}
+    both = {"FSMSC", "FMVACC", "BMVC", "OPMC", "LMTC", "FPMVSCAG"}
+    assert both | {n + BY_AUTHORS for n in both} <= methods
+    assert "FastMICE" + BY_AUTHORS not in methods

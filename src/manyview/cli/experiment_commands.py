@@ -291,13 +291,12 @@ def _orders(text: str) -> tuple[str, ...]:
 
 def _methods(text: str | None) -> list[str] | None:
     """Names as the package spells them; an unknown one is refused before any run."""
-    from manyview.experiments.estimators import PUBLISHED
-    from manyview.methods import find_method
+    from manyview.experiments.estimators import full_name
 
     if text is None:
         return None
     names = [t.strip() for t in text.split(",")]
-    return [n if n == PUBLISHED else find_method(n).name for n in names]
+    return [full_name(n) for n in names]
 
 
 def audit(

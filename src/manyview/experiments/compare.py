@@ -5,7 +5,14 @@ from typing import Any
 
 from manyview.experiments import paper_tables
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.estimators import ORACLE, PUBLISHED, REFERENCE, method_names
+from manyview.experiments.estimators import (
+    ORACLE,
+    PUBLISHED,
+    REFERENCE,
+    method_names,
+    names_by_authors,
+    notes_on,
+)
 from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.seed_summary import (
     COSTS,
@@ -36,8 +43,9 @@ def runs(
     orders: Sequence[str] = ("file", "shuffled"),
     n_seeds: int = 5,
 ) -> list[Run]:
-    """Every method (default: all, with the published setting and the oracle)."""
-    wanted = list(methods) if methods else [*method_names(), PUBLISHED]
+    """Every method (default: all, in both protocols, and the oracle)."""
+    usual = [*method_names(), *names_by_authors(), PUBLISHED]
+    wanted = list(methods) if methods else usual
     return [
         Run(d, order, method, {}, seed)
         for d in data
@@ -126,6 +134,7 @@ def _notes(table: Table, group: list[Summary]) -> list[str]:
         notes.append("† cannot be right as printed, or repeats another row.")
     if any(r.get("anchors") for s in group for r in s.ok):
         notes.append("The published setting uses the authors' anchors.")
+    notes += notes_on(s.method for s in group)
     failed = [(s.method, s.error.strip()) for s in group if s.error]
     return notes + [f"{m} failed: {e.splitlines()[0][:200]}" for m, e in failed]
 
@@ -141,6 +150,7 @@ def _side_by_side(data: str, group: list[Summary], orders: list[str]) -> Table:
     )
     found = {(s.method, s.order): s for s in group if s.method != ORACLE}
     methods = list(dict.fromkeys(method for method, _ in found))
+    table.notes += notes_on(methods)
     shown = [cells([found.get((m, o)) for m in methods], score) for score, o in pairs]
     for row in zip(methods, *shown, strict=True):
         table.add(*row)
