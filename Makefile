@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMPS := $(VENV)/.stamps
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-EXTRAS := .[plot,dask,zarr,singlecell,report,leiden]
+EXTRAS := .[plot,dask,zarr,singlecell,report]
 
 # $(call install,WHAT): with the locked versions, or the newest where an index
 # does not have those.

@@ -1,18 +1,14 @@
 """KNNLeiden: separate groups, unequal sizes, pieces, and published data."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from manyview.baselines import KNNLeiden
 from manyview.baselines.knn_leiden import memory_need
 from manyview.baselines.parts import in_memory
-from manyview.errors import DependencyError, InputError, ManyviewError, ResourceError
+from manyview.errors import InputError, ManyviewError, ResourceError
 from manyview.metrics import accuracy, ari
 from manyview.views.views import Views
-
-pytest.importorskip("graspologic_native")
 
 
 @pytest.mark.parametrize("n_neighbors", [10, (5, 10, 20)])
@@ -78,12 +74,6 @@ def test_too_many_rows_are_refused_before_any_work(three_views, monkeypatch):
     monkeypatch.setattr(in_memory, "physical_memory", lambda: need - 1)
     with pytest.raises(ResourceError, match=r"KNNLeiden needs .* 300 rows"):
         KNNLeiden(4).fit(views)
-
-
-def test_the_library_is_asked_for_before_any_work(three_views, monkeypatch):
-    monkeypatch.setitem(sys.modules, "graspologic_native", None)
-    with pytest.raises(DependencyError, match=r"KNNLeiden needs graspologic_native"):
-        KNNLeiden(4).fit(three_views[0])
 
 
 @pytest.mark.data

@@ -1,7 +1,5 @@
 """Cells of several kinds, in counts of RNA and proteins, by k-means and by Leiden."""
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
@@ -9,15 +7,7 @@ from manyview.baselines import SingleCellKMeans, SingleCellLeiden
 from manyview.baselines.single_cell_pipeline import of_equal_variance
 from manyview.metrics import ari
 
-METHODS = [
-    SingleCellKMeans,
-    pytest.param(
-        SingleCellLeiden,
-        marks=pytest.mark.skipif(
-            find_spec("graspologic_native") is None, reason="needs the extra leiden"
-        ),
-    ),
-]
+METHODS = [SingleCellKMeans, SingleCellLeiden]
 
 
 def cells(sizes=(90, 60, 30), seed=0):

@@ -13,8 +13,6 @@ from manyview.baselines.wnn import (
 )
 from manyview.metrics import ari
 
-pytest.importorskip("graspologic_native", reason="needs the extra leiden")
-
 K = 5
 
 

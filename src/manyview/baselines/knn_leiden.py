@@ -6,11 +6,15 @@ from typing import Any, ClassVar, Literal, Self
 
 from manyview.base import MultiViewClusterer
 from manyview.baselines.parts.in_memory import require_memory
-from manyview.baselines.parts.leiden import leiden_with_k
-from manyview.baselines.parts.neighbour_graph import linked, neighbour_graph
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.prepared_rows import prepared_rows
 from manyview.errors import InputTypeError
+from manyview.stages.leiden import leiden_with_k
+from manyview.stages.neighbour_graph import (
+    linked,
+    neighbour_graph,
+    neighbours_of_views,
+)
 from manyview.views.arguments import check_count, child_seed, generator
 from manyview.views.views import Views
 
@@ -74,7 +78,6 @@ class KNNLeiden(MultiViewClusterer):
         "V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing "
         "well-connected communities. Scientific Reports 9 (2019)."
     )
-    needs: ClassVar[dict[str, str]] = {"graspologic_native": "leiden"}
 
     n_clusters: int = 8
     _: KW_ONLY
@@ -93,7 +96,9 @@ class KNNLeiden(MultiViewClusterer):
         needed = memory_need(views, sizes)
         require_memory(needed, "KNNLeiden", f"the neighbours of {len(views)} rows")
         rows = prepared_rows(views, self.scaling, self.n_clusters_, rng)
-        graph = linked(neighbour_graph(rows, sizes), rows)
+        near = neighbours_of_views(rows.arrays, rows.present, max(sizes))
+        graph = neighbour_graph(near, len(rows), sizes)
+        graph = linked(graph, rows.arrays, rows.present)
         labels = leiden_with_k(graph, self.n_clusters_, child_seed(rng), TRIALS)
         return self._store_labels(labels[rows.place])
 

@@ -12,11 +12,11 @@ from manyview.baselines.parts.cell_profiles import (
     pruned,
     shared_neighbours,
 )
-from manyview.baselines.parts.leiden import leiden_with_k
-from manyview.baselines.parts.neighbour_graph import nearest_rows
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.prepared_rows import PreparedRows, plain_rows
 from manyview.kmeans.passes import quiet_fit
+from manyview.stages.leiden import leiden_with_k
+from manyview.stages.neighbour_graph import nearest_rows
 from manyview.stages.scaling import inverse
 from manyview.views.arguments import child_seed, generator
 from manyview.views.views import Views
@@ -137,7 +137,6 @@ class SingleCellLeiden(MultiViewClusterer):
     """
 
     citation: ClassVar[str] = SingleCellKMeans.citation
-    needs: ClassVar[dict[str, str]] = {"graspologic_native": "leiden"}
 
     n_clusters: int = 8
     _: KW_ONLY

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.cluster import spectral_clustering
 
 from manyview.base import FloatArray, IntArray, MultiViewClusterer
-from manyview.baselines.parts.neighbour_graph import nearest_rows
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.prepared_rows import prepared_rows
+from manyview.stages.neighbour_graph import nearest_rows
 from manyview.views.arguments import child_seed, generator
 
 

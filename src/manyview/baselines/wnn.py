@@ -13,10 +13,10 @@ from manyview.baselines.parts.cell_profiles import (
     pruned,
     shared_neighbours,
 )
-from manyview.baselines.parts.leiden import leiden_with_k
-from manyview.baselines.parts.neighbour_graph import nearest_rows
 from manyview.baselines.parts.parameters import check_parameters
 from manyview.baselines.parts.prepared_rows import plain_rows
+from manyview.stages.leiden import leiden_with_k
+from manyview.stages.neighbour_graph import nearest_rows
 from manyview.views.arguments import child_seed, generator
 
 # Added to the cross-modality affinity, and candidates per view: Seurat v4.
@@ -85,7 +85,6 @@ class WNN(MultiViewClusterer):
         "Y. Hao et al.: Integrated analysis of multimodal single-cell data. Cell 184 "
         "(2021)."
     )
-    needs: ClassVar[dict[str, str]] = {"graspologic_native": "leiden"}
 
     n_clusters: int = 8
     _: KW_ONLY

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.baselines.parts.leiden import joined, leiden, leiden_with_k, renumbered
 from manyview.errors import DependencyError
-
-native = pytest.importorskip("graspologic_native")
+from manyview.stages.leiden import joined, leiden, leiden_with_k, renumbered
 
 
 def ring_of_cliques(n_cliques, size):

@@ -6,21 +6,23 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from manyview.baselines.parts.neighbour_graph import (
+from manyview.stages.neighbour_graph import (
     linked,
     nearest_rows,
     neighbour_graph,
+    neighbours_of_views,
     normalised,
     self_tuned_graph,
 )
-from manyview.baselines.parts.prepared_rows import PreparedRows
 
 
-def as_rows(*arrays):
-    n_rows = len(arrays[0])
-    there = np.ones((n_rows, len(arrays)), bool)
-    views = tuple(range(len(arrays)))
-    return PreparedRows(list(arrays), there, np.arange(n_rows), views)
+def everywhere(*arrays):
+    return np.ones((len(arrays[0]), len(arrays)), bool)
+
+
+def graph_of(arrays, present, sizes):
+    near = neighbours_of_views(arrays, present, max(sizes))
+    return neighbour_graph(near, len(present), sizes)
 
 
 def dense_graph(X, k):
@@ -67,17 +69,18 @@ def test_the_sum_of_all_graphs(sizes):
     rng = np.random.default_rng(2)
     arrays = rng.normal(size=(70, 3)), rng.normal(size=(70, 6))
     wanted = sum(dense_graph(X, k) for X in arrays for k in sizes)
-    found = neighbour_graph(as_rows(*arrays), sizes).toarray()
+    found = graph_of(arrays, everywhere(*arrays), sizes).toarray()
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 def test_rows_without_a_view_have_no_neighbours_there():
     rng = np.random.default_rng(3)
-    rows = as_rows(rng.normal(size=(40, 3)), rng.normal(size=(40, 2)))
-    rows.present[:9, 1] = False
-    found = neighbour_graph(rows, (8,)).toarray()
-    wanted = dense_graph(rows.arrays[0], 8)
-    wanted[9:, 9:] += dense_graph(rows.arrays[1][9:], 8)
+    arrays = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    present = everywhere(*arrays)
+    present[:9, 1] = False
+    found = graph_of(arrays, present, (8,)).toarray()
+    wanted = dense_graph(arrays[0], 8)
+    wanted[9:, 9:] += dense_graph(arrays[1][9:], 8)
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
@@ -99,23 +102,42 @@ def test_normalised_has_a_first_eigenvalue_of_one():
 def test_pieces_are_tied_where_they_are_nearest():
     # Three groups on a line: the outer ones are nearest to the middle one.
     X = np.concatenate([c + np.arange(15) / 15 for c in (0.0, 10.0, 30.0)])[:, None]
-    rows = as_rows(X)
-    W = neighbour_graph(rows, (3,))
+    W = graph_of([X], everywhere(X), (3,))
     assert connected_components(W)[0] == 3
-    whole = linked(W, rows)
+    whole = linked(W, [X], everywhere(X))
     new = np.argwhere((whole.toarray() > 0) & (W.toarray() == 0))
     assert sorted(map(tuple, new)) == [(14, 15), (15, 14), (29, 30), (30, 29)]
     assert whole[14, 15] == W.data.min()
 
 
 def test_a_whole_graph_stays_as_it_is():
-    rows = as_rows(np.random.default_rng(0).normal(size=(40, 3)))
-    W = neighbour_graph(rows, (10,))
-    assert linked(W, rows) is W
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    W = graph_of([X], everywhere(X), (10,))
+    assert linked(W, [X], everywhere(X)) is W
 
 
 def test_rows_that_share_no_view_stay_apart():
-    rows = as_rows(np.zeros((4, 1)), np.zeros((4, 1)))
-    rows.present[:2, 0] = rows.present[2:, 1] = False
+    arrays = np.zeros((4, 1)), np.zeros((4, 1))
+    present = everywhere(*arrays)
+    present[:2, 0] = present[2:, 1] = False
     W = csr_array(np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]]))
-    assert connected_components(linked(W, rows))[0] == 2
+    assert connected_components(linked(W, arrays, present))[0] == 2
+
+
+def test_a_view_weighs_as_told():
+    rng = np.random.default_rng(4)
+    arrays = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    near = neighbours_of_views(arrays, everywhere(*arrays), 8)
+    found = neighbour_graph(near, 40, (8,), [0.9, 0.1]).toarray()
+    wanted = 0.9 * dense_graph(arrays[0], 8) + 0.1 * dense_graph(arrays[1], 8)
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_sparse_rows_are_as_near_as_dense_ones():
+    X = np.random.default_rng(5).poisson(0.3, size=(50, 30)).astype(float)
+    apart = nearest_rows(X, 7)[0]
+    np.testing.assert_allclose(nearest_rows(csr_array(X), 7)[0], apart, atol=1e-9)
+    far = csr_array(np.concatenate([X[:20], X[:20] + 100.0]))
+    there = np.ones((40, 1), bool)
+    whole = linked(graph_of([far], there, (3,)), [far], there)
+    assert connected_components(whole)[0] == 1

@@ -4,43 +4,85 @@ Distances are looked at by blocks of rows; nothing of size n × n is kept.
 """
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import gen_batches
 
 from manyview.arrays.linear import csr
-from manyview.arrays.ops import squared_distances
-from manyview.base import FloatArray, IntArray
-from manyview.baselines.parts.bipartite import row_batches
-from manyview.baselines.parts.prepared_rows import PreparedRows
 from manyview.stages.scaling import inverse
+
+Matrix = np.ndarray[Any, Any]
+FloatArray = np.ndarray[Any, Any]
+IntArray = np.ndarray[Any, Any]
 
 # The neighbour whose distance is a row's width: L. Zelnik-Manor, P. Perona:
 # Self-tuning spectral clustering, NIPS 2004.
 WIDTH_NEIGHBOUR = 7
-# Differences to all neighbours of so many rows at a time: 32 MB for ten of 40 features.
-PAIR_ROWS = 10_000
+# Squared distances below this share of the rows' own squares have lost their digits.
+LOST = 1e-6
+# Numbers looked at together: 64 MB.
+BATCH_NUMBERS = 2**23
 
 
-def nearest_rows(X: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+class Neighbours(NamedTuple):
+    """The nearest other rows of the rows that have a view.
+
+    Attributes
+    ----------
+    rows : array (n_there,)
+        Those rows.
+    apart : array (n_there, k)
+        Distances, ascending.
+    ids : array (n_there, k)
+        The neighbours, as places in `rows`.
+    """
+
+    rows: IntArray
+    apart: FloatArray
+    ids: IntArray
+
+
+def neighbours_of_views(
+    arrays: Sequence[Any], present: IntArray, k: int
+) -> list[Neighbours]:
+    """In each view the k nearest rows, or the 7th where that is more, of every row."""
+    found = []
+    for v, X in enumerate(arrays):
+        there = np.flatnonzero(present[:, v])
+        if len(there) < 2:
+            nobody = np.empty((len(there), 0))
+            found.append(Neighbours(there, nobody, nobody.astype(np.intp)))
+        else:
+            found.append(
+                Neighbours(there, *nearest_rows(X[there], max(k, WIDTH_NEIGHBOUR)))
+            )
+    return found
+
+
+def nearest_rows(X: Any, k: int) -> tuple[FloatArray, IntArray]:
     """Distances to, and numbers of, the k nearest other rows (n_rows, k), ascending."""
-    n_rows = len(X)
+    n_rows = X.shape[0]
     k = min(k, n_rows - 1)
-    X = X - X.mean(axis=0)
+    X = X.astype(np.float64)
+    if not sp.issparse(X):
+        X = X - X.mean(axis=0)
     search = NearestNeighbors(n_neighbors=k + 1).fit(X)
-    ids = search.kneighbors(X, return_distance=False)
+    apart, ids = search.kneighbors(X)
     # A row is among its own nearest, unless as many others lie where it does.
     own = ids == np.arange(n_rows)[:, None]
     own[~own.any(axis=1), -1] = True
-    ids = ids[~own].reshape(n_rows, k)
+    apart, ids = (x[~own].reshape(n_rows, k) for x in (apart, ids))
     # The search expands squares: what lies close loses its digits there.
-    apart = np.empty(ids.shape)
-    for rows in gen_batches(n_rows, max(1, PAIR_ROWS // max(k, 1))):
-        gaps = X[rows, None, :] - X[ids[rows]]
-        apart[rows] = np.sqrt((gaps.astype(np.float64) ** 2).sum(axis=2))
+    squares = np.asarray((X * X).sum(axis=1)).ravel()
+    close = np.nonzero(apart**2 < LOST * (squares[:, None] + squares[ids]))
+    for some in _batches(len(close[0]), X.shape[1]):
+        i, j = close[0][some], close[1][some]
+        gaps = X[i] - X[ids[i, j]]
+        apart[i, j] = np.sqrt(np.asarray((gaps * gaps).sum(axis=1)).ravel())
     order = np.argsort(apart, axis=1, kind="stable")
     return np.take_along_axis(apart, order, 1), np.take_along_axis(ids, order, 1)
 
@@ -66,23 +108,27 @@ def normalised(W: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(scale @ W @ scale)
 
 
-def neighbour_graph(rows: PreparedRows, sizes: Sequence[int]) -> sp.csr_array:
+def neighbour_graph(
+    near: Sequence[Neighbours],
+    n_rows: int,
+    sizes: Sequence[int],
+    weights: Sequence[float] | None = None,
+) -> sp.csr_array:
     """Normalised self-tuned graphs of all views and numbers of neighbours, summed."""
-    n_rows = len(rows)
     total = sp.csr_array((n_rows, n_rows))
-    for v, X in enumerate(rows.arrays):
-        there = np.flatnonzero(rows.present[:, v])
-        if len(there) < 2:
+    for v, (rows, apart, ids) in enumerate(near):
+        if not ids.size:
             continue
-        apart, ids = nearest_rows(X[there], max(*sizes, WIDTH_NEIGHBOUR))
+        weight = 1.0 if weights is None else float(weights[v])
         for k in sizes:
             W = sp.coo_array(normalised(self_tuned_graph(apart, ids, k)))
-            places = (there[W.coords[0]], there[W.coords[1]])
-            total = total + sp.csr_array((W.data, places), shape=total.shape)
+            places = (rows[W.coords[0]], rows[W.coords[1]])
+            own = sp.csr_array((weight * W.data, places), shape=total.shape)
+            total = total + own
     return sp.csr_array(total)
 
 
-def linked(W: sp.csr_array, rows: PreparedRows) -> sp.csr_array:
+def linked(W: sp.csr_array, arrays: Sequence[Any], present: IntArray) -> sp.csr_array:
     """The graph with its pieces tied together where they are nearest in each view.
 
     Every piece but the largest is tied to the nearest row outside of it, by a weight
@@ -97,23 +143,20 @@ def linked(W: sp.csr_array, rows: PreparedRows) -> sp.csr_array:
             return W
         n_before = n_pieces
         ties = np.concatenate(
-            [
-                _ties(X, t, piece)
-                for X, t in zip(rows.arrays, rows.present.T, strict=True)
-            ]
+            [_ties(X, t, piece) for X, t in zip(arrays, present.T, strict=True)]
         )
         new = sp.csr_array((np.full(len(ties), weight), tuple(ties.T)), shape=W.shape)
         W = sp.csr_array(W.maximum(new).maximum(new.T))
 
 
-def _ties(X: FloatArray, there: IntArray, piece: IntArray) -> IntArray:
+def _ties(X: Any, there: IntArray, piece: IntArray) -> IntArray:
     """The pairs (own row, nearest row elsewhere) of all pieces but the largest."""
     largest = np.argmax(np.bincount(piece))
     small, all_rows = np.flatnonzero(there & (piece != largest)), np.flatnonzero(there)
     found: dict[int, tuple[float, int, int]] = {}
-    for part in row_batches(len(small), len(all_rows)) if len(small) else ():
+    for part in _batches(len(small), len(there)):
         own = small[part]
-        d = squared_distances(X[own], X[all_rows])
+        d = euclidean_distances(X[own], X[all_rows], squared=True)
         d[piece[own][:, None] == piece[all_rows]] = np.inf
         nearest = d.argmin(axis=1)
         for i, j, apart in zip(own, nearest, d.min(axis=1), strict=True):
@@ -122,3 +165,9 @@ def _ties(X: FloatArray, there: IntArray, piece: IntArray) -> IntArray:
                 found[int(piece[i])] = tie
     pairs = [(i, j) for _, i, j in found.values()]
     return np.array(pairs, dtype=np.intp).reshape(-1, 2)
+
+
+def _batches(n_rows: int, width: int) -> list[slice]:
+    """Slices of the rows, so many numbers each as fit a batch."""
+    step = max(1, BATCH_NUMBERS // max(width, 1))
+    return [slice(a, a + step) for a in range(0, n_rows, step)]

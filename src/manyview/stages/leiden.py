@@ -9,18 +9,20 @@ large (V. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden, Scientific R
 order drawn from the seed and their numbers: give rows in the order of their content.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.base import IntArray
-from manyview.errors import DependencyError, install_command
+from manyview.errors import DependencyError
 
-# Steps that look for a bracket of the number, each a doubling of the resolution, and
-# that then halve it: 2^20 is beyond any graph of neighbours, and 2^-16 of a doubling
-# below what moves a node.
-DOUBLINGS, HALVINGS = 20, 16
+IntArray = np.ndarray[Any, Any]
+
+# Resolutions tried for a number of clusters: most graphs hit it in five, and a graph
+# that steps across it does so ever again.
+MOST_TRIES = 12
+# The next resolution keeps so far from the ends of the bracket, in shares of it.
+MARGIN = 0.1
 
 
 def leiden(adjacency: Any, resolution: float, seed: int, trials: int = 1) -> IntArray:
@@ -34,7 +36,7 @@ def leiden(adjacency: Any, resolution: float, seed: int, trials: int = 1) -> Int
     except ImportError as error:
         raise DependencyError(
             "Leiden's clustering needs graspologic-native, which is not installed. "
-            f"Install it: {install_command('leiden')}."
+            "Install it: pip install graspologic-native."
         ) from error
     W = sp.csr_array(adjacency)
     n_nodes = W.shape[0]
@@ -55,7 +57,7 @@ def leiden(adjacency: Any, resolution: float, seed: int, trials: int = 1) -> Int
 def leiden_with_k(
     adjacency: Any, n_clusters: int, seed: int, trials: int = 1
 ) -> IntArray:
-    """A partition into `n_clusters`: the resolution is bisected until it gives them.
+    """A partition into `n_clusters`: resolutions are tried until one gives them.
 
     Where none does (a graph of more pieces, a step across the number), the nearest
     partition of more clusters is joined up (`joined`). Nodes without an edge count for
@@ -70,18 +72,19 @@ def leiden_with_k(
         labels = np.full(W.shape[0], np.argmax(np.bincount(inside)))
         labels[linked] = inside
         return renumbered(labels)
-    few, many, best = 0.0, np.inf, np.arange(len(linked))
+    few, many, best = None, None, np.arange(len(linked))
     resolution = 1.0
-    for _ in range(DOUBLINGS + HALVINGS):
+    for _ in range(MOST_TRIES):
         labels = leiden(W, resolution, seed, trials)
-        if labels.max() + 1 >= n_clusters:
-            many = resolution
+        found = Tried(resolution, int(labels.max()) + 1)
+        if found.n_clusters == n_clusters:
+            return labels
+        if found.n_clusters > n_clusters:
+            many = found
             best = labels if labels.max() <= best.max() else best
         else:
-            few = resolution
-        if labels.max() + 1 == n_clusters:
-            return labels
-        resolution = _between(few, many)
+            few = found
+        resolution = _between(few, many, n_clusters)
     return joined(W, best, n_clusters)
 
 
@@ -122,8 +125,25 @@ def renumbered(labels: IntArray) -> IntArray:
     return np.argsort(np.argsort(first))[codes]
 
 
-def _between(few: float, many: float) -> float:
-    """The next resolution: doubled or halved until both ends are known."""
-    if few == 0.0:
-        return many / 2
-    return few * 2 if many == np.inf else float(np.sqrt(few * many))
+class Tried(NamedTuple):
+    """A resolution, and how many clusters it gives."""
+
+    resolution: float
+    n_clusters: int
+
+
+def _between(few: Tried | None, many: Tried | None, n_clusters: int) -> float:
+    """The next resolution, on the line through both ends (of the logarithms).
+
+    As long as one end is unknown, as if the number grew with the resolution.
+    """
+    if few is None or many is None:
+        known = few or many
+        assert known is not None
+        step = n_clusters / known.n_clusters
+        return known.resolution * (max(step, 2.0) if few else min(step, 0.5))
+    ends = np.log([few.resolution, many.resolution])
+    numbers = np.log([few.n_clusters, n_clusters, many.n_clusters])
+    share = (numbers[1] - numbers[0]) / (numbers[2] - numbers[0])
+    share = float(np.clip(share, MARGIN, 1.0 - MARGIN))
+    return float(np.exp(ends[0] + share * (ends[1] - ends[0])))
