@@ -45,16 +45,42 @@ def test_fpmvs_cag(case, name):
     np.testing.assert_allclose(losses, theirs["obj"].ravel(), rtol=1e-11)
 
 
-@pytest.mark.parametrize("name", ["MSRC-v5", "ORL"])
-def test_fsmsc(case, name):
-    views, labels, theirs = case("fsmsc", name)
-    c = len(np.unique(labels))
+def fsmsc_graph(views, c):
     joint = scaled(np.concatenate(views, axis=1), "sample")
     Xs = [scaled(x, "sample") for x in views]
     now = fsmsc.Factors(np.zeros((c, c)), np.eye(len(joint), c), np.eye(len(joint), c))
     for _ in range(20):
         now, _ = fsmsc.iterate(Xs, joint, now, FSMSC(c))
-    np.testing.assert_allclose(now.Z.T, theirs["Z"], atol=1e-11)
+    return now.Z.T
+
+
+@pytest.mark.parametrize("name", ["MSRC-v5", "ORL"])
+def test_fsmsc(case, name):
+    views, labels, theirs = case("fsmsc", name)
+    found = fsmsc_graph(views, len(np.unique(labels)))
+    np.testing.assert_allclose(found, theirs["Z"], atol=1e-11)
+
+
+def test_fsmsc_where_a_sign_is_free(case, monkeypatch):
+    """The first A of 3Sources is a polar factor of rank 5: its last sign is free."""
+    views, labels, theirs = case("fsmsc", "3Sources")
+    step, calls = fsmsc.anchor_step, []
+
+    def with_the_other_sign(Xs, A, Z, shares):
+        calls.append(step(Xs, A, Z, shares))
+        if len(calls) > 1:
+            return calls[-1]
+        first = sum(x[:, : len(A)].T @ Z for x in Xs)
+        U, s, _ = np.linalg.svd(first)
+        assert s[-2] > 0.1 and s[-1] < 1e-12
+        A = calls[0][1] - 2 * np.outer(U[:, -1], U[:, -1] @ calls[0][1])
+        return [np.eye(x.shape[1], len(A)) @ A for x in Xs], A
+
+    c = len(np.unique(labels))
+    ours = fsmsc_graph(views, c)
+    monkeypatch.setattr(fsmsc, "anchor_step", with_the_other_sign)
+    gaps = [np.abs(Z - theirs["Z"]).max() for Z in (ours, fsmsc_graph(views, c))]
+    assert min(gaps) < 1e-11 and max(gaps) > 1e-3
 
 
 def test_kmeans_from_any_rows_scores_as_theirs_and_below_ours(case):
