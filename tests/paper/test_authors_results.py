@@ -126,6 +126,20 @@ def test_opmc_label_for_label(case, name):
         np.testing.assert_array_equal(found.labels, end)
 
 
+def test_neither_rule_for_emptied_clusters_is_better_throughout(case):
+    views, _, theirs = case("opmc", "ORL")
+    rows = np.concatenate([z_feature(x) for x in views], axis=1)
+    sizes = np.array([x.shape[1] for x in views])
+    ratios = []
+    for start in theirs["Y0"].astype(int).T - 1:
+        own, other = (
+            opmc.descend(rows, sizes, start, OPMC(40, protocol=protocol)).losses[-1]
+            for protocol in ("manyview", "authors")
+        )
+        ratios.append(own / other)
+    assert min(ratios) < 0.9999 and max(ratios) > 1.0001
+
+
 def test_fmvacc_in_the_views_whose_anchors_are_all_used(case):
     views, _, start = case("fmvacc-start", "MSRC-v5")
     _, _, theirs = case("fmvacc", "MSRC-v5")
