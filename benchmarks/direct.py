@@ -20,6 +20,7 @@ def direct_s2mvtc(
     views: list[Matrix],
     anchors: list[Matrix],
     starts: list[Matrix],
+    rows: Matrix,
     *,
     n_low: int,
     lam: float,
@@ -27,12 +28,13 @@ def direct_s2mvtc(
     growth: float,
     max_iter: int,
 ) -> Matrix:
-    """The consensus embedding B_bar (n, k)."""
+    """Labels (n,) of the rows; `rows` of the first B_bar label them at first."""
     Xs = [np.asarray(x, dtype=np.float64) for x in views]
     Phis = [features(x, a) for x, a in zip(Xs, anchors, strict=True)]
     Bs = [phi @ w for phi, w in zip(Phis, starts, strict=True)]
     Y = np.stack(Bs)
     B_bar = np.mean(Bs, axis=0)
+    first = np.argmax(B_bar @ B_bar[rows].T, axis=1)
     for t in range(max_iter):
         for v, phi in enumerate(Phis):
             gram = phi.T @ phi + lam * np.eye(phi.shape[1])
@@ -40,7 +42,7 @@ def direct_s2mvtc(
             Bs[v] = z_score(beta * B_bar + growth**t * Y[v] + phi @ U)
         Y = low_pass(np.stack(Bs), n_low)
         B_bar = z_score(np.mean(Bs, axis=0))
-    return B_bar
+    return correlation_labels(B_bar, first, len(rows))
 
 
 def features(x: Matrix, anchors: Matrix) -> Matrix:
@@ -67,15 +69,17 @@ def z_score(B: Matrix) -> Matrix:
     return away / away.std(axis=1, ddof=1, keepdims=True)
 
 
-def correlation_labels(B_bar: Matrix, rows: Matrix, max_iter: int = 10) -> Matrix:
-    """k-means by correlation from given rows, eq. (18)."""
-    centres = z_score(B_bar[rows])
+def correlation_labels(
+    B_bar: Matrix, labels: Matrix, n_clusters: int, max_iter: int = 10
+) -> Matrix:
+    """k-means by correlation from given labels, eq. (18)."""
     for _ in range(max_iter):
+        centres = np.zeros((n_clusters, B_bar.shape[1]))
+        np.add.at(centres, labels, B_bar)
+        used = np.unique(labels)
+        centres[used] = z_score(centres[used])
         labels = np.argmax(B_bar @ centres.T, axis=1)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, labels, B_bar)
-        centres = z_score(sums)
-    return np.argmax(B_bar @ centres.T, axis=1)
+    return labels
 
 
 def counted(n: int, widths: list[int], m: int, k: int, rounds: int, r: int) -> float:

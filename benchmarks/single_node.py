@@ -25,7 +25,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import child
 import figures
-from direct import correlation_labels, counted, direct_s2mvtc
+from direct import counted, direct_s2mvtc
 from manyview import S2MVTC, SequenceS2MVTC, sequence_s2mvtc
 from manyview.datasets import known, like
 from manyview.stages.sequence_settings import PUBLISHED
@@ -51,13 +51,13 @@ def fit_published(job: dict[str, Any]) -> None:
     views = data(job)
     model = published(job, views)
     caught: list[Any] = []
-    search = sequence_s2mvtc.correlation_kmeans
+    label = sequence_s2mvtc.keep_first_labels
 
-    def spy(engine: Any, rows: Any) -> Any:
+    def spy(engine: Any, rows: Any) -> None:
         caught.append(engine.caller_rows(rows))
-        return search(engine, rows)
+        label(engine, rows)
 
-    sequence_s2mvtc.correlation_kmeans = spy
+    sequence_s2mvtc.keep_first_labels = spy
     seconds, _ = child.timed(lambda: model.fit(views))
     passes = model._passes
     parts = {f"a{v}": a for v, a in enumerate(model.anchors_)}
@@ -96,17 +96,17 @@ def fit_direct(job: dict[str, Any]) -> None:
     _, beta, lam, n_low = PUBLISHED[job["name"]]
 
     def work() -> Any:
-        B_bar = direct_s2mvtc(
+        return direct_s2mvtc(
             [np.asarray(a) for a in views.arrays],
             [shared[f"a{v}"] for v in range(n_views)],
             [shared[f"w{v}"] for v in range(n_views)],
+            shared["rows"],
             n_low=n_low,
             lam=lam,
             beta=beta,
             growth=1.1,
             max_iter=7,
         )
-        return correlation_labels(B_bar, shared["rows"])
 
     seconds, labels = child.timed(work)
     ari = adjusted_rand_score(labels, shared["labels"])
