@@ -14,7 +14,10 @@ def test_the_quick_benchmark_writes_its_page_and_figures(tmp_path):
     subprocess.run(command, check=True)
     content = json.loads((tmp_path / "honest.json").read_text(encoding="utf-8"))
     shuffled = {(r["data"], r["method"]): r for r in content["shuffled"]}
-    assert set(shuffled) == {("small", "ConcatKMeans"), ("small", "S2MVTC")}
+    both = ("ConcatKMeans", "ConcatKMeans on our scaling")
+    assert set(shuffled) == {("small", name) for name in (*both, "S2MVTC")}
+    assert [shuffled["small", m]["preparation"] for m in both] == ["authors", "own"]
+    assert {r["method"] for r in content["better"]} == {"ConcatKMeans", "S2MVTC"}
     assert all(r["n_seeds"] == 2 for r in shuffled.values())
     assert shuffled["small", "ConcatKMeans"]["scores"]["ACC"] == [1.0, 1.0]
     assert {r["group"] for r in content["standing"]} == {"tuning half", "all"}

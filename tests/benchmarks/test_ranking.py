@@ -4,6 +4,7 @@ import pytest
 from benchmarks.ranking import (
     agreement,
     average_ranks,
+    better_preparations,
     score_tables,
     standing,
     standing_tables,
@@ -76,3 +77,17 @@ def test_average_ranks_put_failures_last():
     ]
     ranks = average_ranks(summarise(records), "ACC")
     assert ranks == {"A": (1.5, 2), "B": (1.75, 2), "C": (2.75, 2)}
+
+
+def test_the_better_preparation_of_each_method_stays():
+    other = " on our scaling"
+    records = [
+        *(record("A", 0.5), record("A" + other, 0.6)),
+        *(record("B", 0.5), record("B" + other, 0.5), record("S", 0.1)),
+        # Only where both have finished: C's own is ahead there.
+        *(record("C", 0.5), record("C" + other, 0.4)),
+        record("C", data="two", status="failed", error="x"),
+        record("C" + other, 0.9, data="two"),
+    ]
+    kept = [s.method for s in better_preparations(summarise(records))]
+    assert kept == ["A" + other, "B", "S", "C", "C"]

@@ -1,3 +1,6 @@
+import pytest
+
+from manyview.errors import InputError
 from manyview.experiments import compare
 from manyview.experiments.estimators import BY_AUTHORS, ORACLE, PUBLISHED
 
@@ -8,6 +11,21 @@ def test_runs_cover_methods_orders_seeds_and_the_oracle(small):
     assert seen == [(m, "file", s) for m in ("OPMC", ORACLE) for s in (0, 1)]
     everything = {r.method for r in compare.runs([small], n_seeds=1)}
     assert {"S2MVTC", "ConcatKMeans", "LMTC", PUBLISHED, ORACLE} <= everything
+
+
+def test_methods_run_on_either_preparation_or_both(small):
+    def names(preparation):
+        given = {"methods": ["OPMC", "S2MVTC"], "n_seeds": 1, "orders": ("file",)}
+        return [
+            r.method for r in compare.runs([small], preparation=preparation, **given)
+        ]
+
+    ours = "OPMC on our scaling"
+    assert names("authors") == ["OPMC", "S2MVTC", ORACLE]
+    assert names("own") == [ours, ORACLE]
+    assert names("both") == ["OPMC", "S2MVTC", ours, ORACLE]
+    with pytest.raises(InputError, match="preparation='theirs' is unknown"):
+        names("theirs")
 
 
 def test_the_table_is_exact_on_fixed_records(record):

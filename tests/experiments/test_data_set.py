@@ -29,6 +29,14 @@ def test_classes_can_be_dropped_or_only_the_first_kept(file):
     assert first.arrays[0].tolist() == [[2.0, 3.0], [6.0, 7.0]]
 
 
+def test_classes_can_be_clustered_but_not_scored(file):
+    data = DataSet("toy", str(file), unscored_classes=(2,))
+    labels = data.load().labels
+    assert labels.tolist() == [2, 0, 1, 0, 2, 1]
+    assert labels[data.is_scored(labels)].tolist() == [0, 1, 0, 1]
+    assert data.checksum() != DataSet("toy", str(file)).checksum()
+
+
 def test_the_checksum_follows_content_and_choice_of_rows(file):
     whole = DataSet("toy", str(file))
     part = DataSet("toy", str(file), drop_classes=(2,))
@@ -39,7 +47,8 @@ def test_the_checksum_follows_content_and_choice_of_rows(file):
 
 
 def test_it_survives_json(small, file):
-    for data in (small, DataSet("toy", str(file), drop_classes=(1, 2))):
+    unscored = DataSet("toy", str(file), unscored_classes=(1,))
+    for data in (small, unscored, DataSet("toy", str(file), drop_classes=(1, 2))):
         assert DataSet.from_json(json.loads(json.dumps(asdict(data)))) == data
 
 

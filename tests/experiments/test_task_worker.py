@@ -77,6 +77,33 @@ def test_the_oracle_takes_the_best_view_and_needs_labels(ends, small, without_la
     assert end["status"] == "failed" and "labels" in end["error"]
 
 
+def test_classes_that_do_not_count_are_clustered_but_not_scored(ends, tmp_path):
+    # Two clear groups, and rows of a third class spread over both.
+    labels = np.array([0, 1, 2] * 20)
+    x = np.where(labels == 2, np.arange(60) % 2, labels)[:, None] * 9.0
+    x = x + np.random.default_rng(0).normal(size=(60, 2))
+    np.savez(tmp_path / "three.npz", view0=x, labels=labels)
+    source = str(tmp_path / "three.npz")
+    data = DataSet("three", source, unscored_classes=(2,))
+    for method in ("ConcatKMeans", estimators.ORACLE):
+        (end,) = ends(Run(data, "shuffled", method, {}, 0))
+        assert end["scores"]["ACC"] == 1.0 and end["rows"] == 60
+    (end,) = ends(Run(DataSet("three", source), "shuffled", "ConcatKMeans", {}, 0))
+    assert end["n_clusters"] == 3 and end["scores"]["ACC"] < 1.0
+
+
+def test_on_our_scaling_a_feature_of_large_scale_does_not_decide(ends, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    x = np.column_stack([5 * np.eye(3)[labels], 1e4 * rng.normal(size=60)])
+    x[:, :3] += rng.normal(size=(60, 3))
+    np.savez(tmp_path / "loud.npz", view0=x, labels=labels)
+    data = DataSet.of(tmp_path / "loud.npz")
+    names, plain = ("SNF", "SNF" + estimators.ON_OUR_SCALING), {"scaling": None}
+    given, ours = ends(*(Run(data, "shuffled", name, plain, 0) for name in names))
+    assert given["scores"]["ACC"] < 0.6 < 0.8 < ours["scores"]["ACC"]
+
+
 def test_traced_rows_are_kept_where_asked(ends, small, tmp_path):
     method = estimators.PUBLISHED
     run = Run(small, "file", method, {"n_anchors": 20}, 0, {"trace": 1000})

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from manyview.base import MultiViewClusterer
 from manyview.baselines.parts.in_memory import require_memory
 from manyview.baselines.parts.parameters import check_parameters
-from manyview.baselines.parts.prepared_rows import prepared_rows
+from manyview.baselines.parts.prepared_rows import COPIES, prepared_rows
 from manyview.errors import InputTypeError
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
@@ -62,8 +62,9 @@ class KNNLeiden(MultiViewClusterer):
 
     Notes
     -----
-    Nothing of size n × n is kept, but the exact neighbours of wide views take time that
-    grows with the square of the rows: meant for up to some 200,000 rows.
+    Nothing of size n × n is kept: a million rows of three views of 100 features need
+    11 GB, and more than the machine has is refused with `ResourceError`. The time of
+    exact neighbours grows with the square of the rows, but for views of few features.
 
     Examples
     --------
@@ -115,6 +116,6 @@ def numbers_of_neighbours(value: Any) -> tuple[int, ...]:
 
 
 def memory_need(views: Views, sizes: Sequence[int]) -> int:
-    """Bytes of three dense copies of the views, and of the ties of all graphs."""
-    dense = 3 * sum(views.n_features) * 8
+    """Bytes of dense copies of the views, and of the ties of all graphs."""
+    dense = COPIES * sum(views.n_features) * 8
     return len(views) * (dense + views.n_views * sum(sizes) * TIE_BYTES)

@@ -57,8 +57,8 @@ class SingleCellKMeans(MultiViewClusterer):
 
     Notes
     -----
-    Counts become dense: meant for what fits into memory, 30,000 genes of some 20,000
-    cells in 16 GB.
+    Counts become dense: 30,000 genes of 20,000 cells need 14 GB, and more than the
+    machine has is refused with `ResourceError`.
 
     Examples
     --------

@@ -43,9 +43,8 @@ class SpectralJoined(MultiViewClusterer):
 
     Notes
     -----
-    Nothing of size n × n is kept, but exact neighbours take time that grows with the
-    square of the rows, and eigenvectors of large graphs longer still: meant for up to
-    some 50,000 rows.
+    Nothing of size n × n is kept, and rows that do not fit as dense arrays are refused
+    with `ResourceError`. The time of exact neighbours grows with their square.
 
     Examples
     --------

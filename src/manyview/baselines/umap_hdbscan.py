@@ -56,7 +56,8 @@ class UMAPHDBSCAN(MultiViewClusterer):
 
     Notes
     -----
-    Needs the extra ``umap``. Meant for up to some 100,000 rows.
+    Needs the extra ``umap``. Rows that do not fit as dense arrays are refused with
+    `ResourceError`.
 
     Examples
     --------

@@ -43,6 +43,10 @@ Orders = Annotated[
     Option(metavar="ORDER", help="file, sorted, shuffled, several of them, or all."),
 ]
 Order = Annotated[str, Option(help="file, sorted or shuffled.")]
+Preparation = Annotated[
+    str,
+    Option(metavar="HOW", help="Of the views: the method's (authors), own, or both."),
+]
 Method = Annotated[str, Option(metavar="NAME", help="S2MVTC for the default setting.")]
 
 
@@ -51,6 +55,7 @@ def compare(
     methods: Methods = None,
     seeds: Seeds = 5,
     order: Orders = "file,shuffled",
+    preparation: Preparation = "authors",
     out: Out = "results",
     jobs: Jobs = 1,
     time_limit: Seconds = 1800.0,
@@ -67,7 +72,11 @@ def compare(
 
     bench = _Bench(_sets(data), out, _limits(time_limit, memory_limit, retry, jobs))
     runs = experiment.runs(
-        bench.sets, methods=_methods(methods), orders=_orders(order), n_seeds=seeds
+        bench.sets,
+        methods=_methods(methods),
+        orders=_orders(order),
+        n_seeds=seeds,
+        preparation=preparation,
     )
     bench.show("Results", experiment.tables(bench.run(runs)))
 

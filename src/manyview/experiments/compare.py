@@ -6,11 +6,13 @@ from typing import Any
 from manyview.experiments import paper_tables
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import (
+    ON_OUR_SCALING,
     ORACLE,
     PUBLISHED,
     REFERENCE,
     method_names,
     names_by_authors,
+    names_on_our_scaling,
     notes_on,
 )
 from manyview.experiments.planned_run import Record, Run
@@ -25,6 +27,7 @@ from manyview.experiments.seed_summary import (
     summarise,
 )
 from manyview.present.table import Cell, Table
+from manyview.views.arguments import check_choice
 
 COST_COLUMNS = ("wall s", "CPU s", "peak MB", "speed")
 IN_WORDS = {
@@ -33,6 +36,7 @@ IN_WORDS = {
     "shuffled": "rows shuffled",
 }
 IN_THE_PAPER = ", paper"
+PREPARATIONS = ("authors", "own", "both")
 SIDE_BY_SIDE = ("ACC", "NMI", "ARI")
 
 
@@ -42,10 +46,19 @@ def runs(
     methods: Sequence[str] | None = None,
     orders: Sequence[str] = ("file", "shuffled"),
     n_seeds: int = 5,
+    preparation: str = "authors",
 ) -> list[Run]:
-    """Every method (default: all, in both protocols, and the oracle)."""
+    """Every method (default: all, in both protocols, and the oracle).
+
+    The `preparation` of the views is what the method itself does (``"authors"``), our
+    scaling before it (``"own"``, for methods that do something else), or ``"both"``.
+    """
+    check_choice(preparation, "preparation", PREPARATIONS)
     usual = [*method_names(), *names_by_authors(), PUBLISHED]
-    wanted = list(methods) if methods else usual
+    theirs = list(methods) if methods else usual
+    ours = [m + ON_OUR_SCALING for m in theirs]
+    ours = [m for m in ours if m in names_on_our_scaling()]
+    wanted = {"authors": theirs, "own": ours, "both": [*theirs, *ours]}[preparation]
     return [
         Run(d, order, method, {}, seed)
         for d in data

@@ -27,6 +27,7 @@ class DataSet:
     kind: str = "stored"  # or "generated"
     drop_classes: tuple[int, ...] = ()  # whose rows are left out
     first_classes: int | None = None  # that are kept, in the order of their labels
+    unscored_classes: tuple[int, ...] = ()  # clustered with the rest, but not scored
 
     @classmethod
     def of(cls, source: str | Path) -> DataSet:
@@ -43,7 +44,8 @@ class DataSet:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> DataSet:
         """The data set whose fields JSON has kept."""
-        return cls(**fields | {"drop_classes": tuple(fields["drop_classes"])})
+        lists = {name: tuple(v) for name, v in fields.items() if isinstance(v, list)}
+        return cls(**fields | lists)
 
     def path(self) -> Path | None:
         """The file or folder behind a stored data set."""
@@ -58,6 +60,7 @@ class DataSet:
         path = self.path()
         content = self.source if path is None else _checksum(path)
         parts = [content, list(self.drop_classes), self.first_classes]
+        parts += [list(self.unscored_classes)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def load(self) -> Views:
@@ -75,6 +78,10 @@ class DataSet:
         first = np.unique(views.labels)[: self.first_classes]
         keep = np.setdiff1d(first, self.drop_classes)
         return views[np.flatnonzero(np.isin(views.labels, keep))]
+
+    def is_scored(self, labels: Any) -> Any:
+        """Which rows count when labels are compared, and for the number of classes."""
+        return ~np.isin(labels, self.unscored_classes)
 
 
 def _checksum(path: Path) -> str:

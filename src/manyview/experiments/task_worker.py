@@ -25,6 +25,7 @@ from manyview.experiments.data_set import DataSet, row_order
 from manyview.experiments.learning_process import save_trace
 from manyview.experiments.measuring import measured
 from manyview.experiments.planned_run import Record
+from manyview.experiments.preparation import on_our_scaling
 from manyview.experiments.sensitivity import SharedSetUp, fit_shared
 from manyview.files.atomic import atomic_file
 from manyview.metrics import clustering_scores
@@ -78,7 +79,7 @@ def _one(run: Record, views: Views, shared: SharedSetUp) -> Record:
         with atomic_file(path) as part, part.open("wb") as file:
             np.save(file, back)
         if views.labels is not None:
-            facts["scores"] = clustering_scores(views.labels, back)
+            facts["scores"] = _scores(run, views.labels, back)
         return facts | {
             "status": "ok",
             "rows": len(views),
@@ -100,8 +101,10 @@ def _fit(
 ) -> tuple[Any, Record]:
     """Labels of the rows as they stand, and what it took."""
     if run["method"] == estimators.ORACLE:
-        return _oracle(views, run["seed"])
+        return _oracle(run, views)
     model, facts = _model(run, views)
+    if run["method"].endswith(estimators.ON_OUR_SCALING):
+        views = on_our_scaling(views, facts["n_clusters"], run["seed"])
     if run["extras"].get("share"):
         _, took = measured(lambda: fit_shared(model, views, shared))
     elif "trace" in run["extras"]:
@@ -119,7 +122,7 @@ def _model(run: Record, views: Views) -> tuple[Any, Record]:
     """The estimator; in the published setting with the authors' anchors, if any."""
     method, data = run["method"], run["data"]
     setting = dict(run["setting"])
-    n_clusters = setting.pop("n_clusters", None) or _count_classes(views)
+    n_clusters = setting.pop("n_clusters", None) or _count_classes(run, views)
     facts: Record = {"n_clusters": int(n_clusters)}
     model = estimators.build(method, setting, n_clusters, run["seed"], data["name"])
     wants_drawn = {"anchors", "n_anchors"} & setting.keys()
@@ -131,29 +134,36 @@ def _model(run: Record, views: Views) -> tuple[Any, Record]:
     return model, facts
 
 
-def _count_classes(views: Views) -> int:
+def _scores(run: Record, known: Any, found: Any) -> dict[str, float]:
+    """Of the rows that count."""
+    rows = DataSet.from_json(run["data"]).is_scored(known)
+    return clustering_scores(known[rows], found[rows])
+
+
+def _count_classes(run: Record, views: Views) -> int:
     if views.labels is None:
         raise InputError(
             "The data has no known classes, which say how many clusters to find and "
             "how good they are. Of a table, name their column once: manyview convert "
             "FILE OUT --labels NAME, and give OUT."
         )
-    return len(np.unique(views.labels))
+    scored = DataSet.from_json(run["data"]).is_scored(views.labels)
+    return len(np.unique(views.labels[scored]))
 
 
-def _oracle(views: Views, seed: int) -> tuple[Any, Record]:
+def _oracle(run: Record, views: Views) -> tuple[Any, Record]:
     """k-means on every view alone; the known labels choose the view."""
     if views.labels is None:
         raise InputError(
             "The oracle picks its view by the labels, and the data has none. Give "
             "labels, or leave the oracle out."
         )
-    n_clusters = len(np.unique(views.labels))
-    model = estimators.build(estimators.REFERENCE, {}, n_clusters, seed, "")
+    n_clusters = _count_classes(run, views)
+    model = estimators.build(estimators.REFERENCE, {}, n_clusters, run["seed"], "")
     found, took = measured(
         lambda: [model.fit_predict(Views([a])) for a in views.arrays]
     )
-    scores = [clustering_scores(views.labels, f)["ACC"] for f in found]
+    scores = [_scores(run, views.labels, f)["ACC"] for f in found]
     best = int(np.argmax(scores))
     return found[best], {"best_view": views.names[best], **took}
 

@@ -1,8 +1,11 @@
 """Rows that differ, prepared, in an order that no file decides."""
 
 import numpy as np
+import pytest
 
-from manyview.baselines.parts.prepared_rows import prepared_rows
+from manyview.baselines.parts import in_memory
+from manyview.baselines.parts.prepared_rows import plain_rows, prepared_rows
+from manyview.errors import ResourceError
 from manyview.views.views import Views
 
 
@@ -57,3 +60,16 @@ def test_rows_of_zeros_lack_a_view_compared_by_angle():
     lacking = np.flatnonzero(~rows.present[:, of_counts])
     assert set(lacking) == set(rows.place[:4])
     assert rows.present[:, 1 - of_counts].all()
+
+
+def test_rows_as_they_are(three_views):
+    views = three_views[0]
+    rows = plain_rows(Views(views), np.random.default_rng(0))
+    for x, v in zip(rows.arrays, rows.view_order, strict=True):
+        np.testing.assert_array_equal(x[rows.place], views[v])
+
+
+def test_what_does_not_fit_is_refused(three_views, monkeypatch):
+    monkeypatch.setattr(in_memory, "physical_memory", lambda: 3 * 8 * 300 * 20 - 1)
+    with pytest.raises(ResourceError, match="300 rows of 20 features as dense"):
+        plain_rows(Views(three_views[0]), np.random.default_rng(0))

@@ -54,7 +54,7 @@ def components(X: FloatArray, n_components: int, seed: int) -> FloatArray:
     """Principal components of the rows; no more than there are."""
     n_components = min(n_components, min(X.shape) - 1)
     if n_components < 1:
-        return X - X.mean(axis=0)
+        return np.asarray(X - X.mean(axis=0))
     model = PCA(n_components, svd_solver="auto", random_state=seed)
     return np.asarray(model.fit_transform(X))
 

@@ -10,12 +10,15 @@ import numpy as np
 
 from manyview.arrays.ops import to_host
 from manyview.base import FloatArray, IntArray
-from manyview.baselines.parts.in_memory import dense_views
+from manyview.baselines.parts.in_memory import dense_views, require_memory
 from manyview.engine.local import open_engine
 from manyview.stages.sampling import Draw, choose_scalings, draw
 from manyview.stages.scaling import apply_scaling, hide_empty_rows
 from manyview.views.arguments import child_seed
 from manyview.views.views import Views
+
+# Of the rows, in float64: as given, in their order, and prepared.
+COPIES = 3
 
 
 class PreparedRows(NamedTuple):
@@ -66,6 +69,9 @@ def plain_rows(views: Views, rng: np.random.Generator) -> PreparedRows:
 
 
 def _all_rows(views: Views, rng: np.random.Generator) -> tuple[Draw, tuple[int, ...]]:
+    n_features = sum(views.n_features)
+    what = f"{len(views)} rows of {n_features} features as dense arrays"
+    require_memory(COPIES * 8 * len(views) * n_features, "This method", what)
     engine = open_engine(Views(dense_views(views)), views.dtype)
     return draw(engine, len(views), child_seed(rng)), engine.view_order
 
