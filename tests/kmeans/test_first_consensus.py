@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
+from manyview import SequenceS2MVTC
 from manyview.arrays.ops import z_score
 from manyview.engine.local import LocalEngine
 from manyview.kmeans.first_consensus import first_labels_kmeans, keep_first_labels
+from manyview.metrics import ari
 from manyview.views.views import Views
+
+empty = pytest.mark.filterwarnings("ignore::manyview.errors.DegenerateWarning")
 
 
 def engine_with(rows):
@@ -59,3 +63,28 @@ def test_clusters_of_short_rows_stay_empty(consensus):
     engine.put("B_bar", last)
     used = set(first_labels_kmeans(engine, 12).labels)
     assert len(set(labels)) < 12 and used <= set(labels)
+
+
+def published(**setting):
+    model = SequenceS2MVTC.as_published("CCV")
+    small = {"n_clusters": 4, "n_components": 8, "n_low": 5, "n_anchors": 40}
+    return model.set_params(**small, random_state=0, **setting)
+
+
+@empty
+def test_a_fit_that_resumes_after_its_rounds_ends_in_the_same_clusters(
+    three_views, tmp_path
+):
+    views = three_views[0]
+    labels = published().fit_predict(views)
+    for _ in range(2):  # the second time the rounds are read
+        found = published(checkpoint=tmp_path / "kept").fit_predict(views)
+        np.testing.assert_array_equal(found, labels)
+
+
+@empty
+def test_tensors_end_in_the_same_clusters(three_views):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    near = [torch.as_tensor(x) for x in three_views[0]]
+    found = published().fit(near).labels_
+    assert ari(published().fit_predict(three_views[0]), found.numpy()) >= 0.99
