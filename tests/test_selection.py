@@ -17,9 +17,10 @@ from manyview.selection import (
     Choice,
     decide,
     finest_peak,
+    judge,
     neighbour_score,
-    spectral_gap,
 )
+from manyview.stages.cluster_criteria import spectral_gap
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 8, 12, 16])
@@ -35,12 +36,42 @@ def test_clear_clusters_are_counted(k):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["normal", "uniform"])
-def test_noise_has_no_clear_answer(kind, seed):
+def test_noise_has_no_clusters(kind, seed):
     rng = np.random.default_rng(seed)
     views = [getattr(rng, kind)(size=(300, d)) for d in (4, 9)]
     found = choose_n_clusters(views, range(2, 13), random_state=0)
     assert found.n_clusters is None
-    assert found.certainty == "no clear answer" and "No clear answer" in found.sentence
+    assert found.certainty in ("none", "no clear answer")
+    assert found.sentence.startswith("No ")
+
+
+def test_a_stretched_cloud_has_no_clusters():
+    """Halves agree on where to cut a stick, which is no cluster all the same."""
+    rng = np.random.default_rng(1)
+    hidden = 10.0 * rng.uniform(size=(300, 1))
+    views = [hidden @ rng.normal(size=(1, d)) for d in (6, 9)]
+    views = [x + 0.5 * rng.normal(size=x.shape) for x in views]
+    found = choose_n_clusters(views, range(2, 5), random_state=0)
+    criteria = (found.gap, found.stability, found.silhouette)
+    assert decide(found.candidates, *criteria).n_clusters is not None
+    assert (found.n_clusters, found.certainty) == (None, "none")
+    assert "No clusters" in found.sentence and str(found.best_guess) in found.sentence
+
+
+def test_clusters_stand_out_from_clouds():
+    views = make_views(300, (6, 8), 3, view_quality=0.75, random_state=1)
+    found = choose_n_clusters(views, range(2, 7), random_state=0)
+    assert found.n_clusters == 3 and found.beyond_chance > 5
+
+
+def test_what_is_no_better_than_chance_is_no_answer():
+    counts, high = np.arange(2, 5), np.array([0.1, 0.9, 0.2])
+    clear = decide(counts, high, high, high)
+    assert judge(clear, 3.0)._replace(beyond_chance=None) == clear
+    none = judge(clear, 2.9)
+    assert (none.n_clusters, none.best_guess, none.certainty) == (None, 3, "none")
+    with pytest.warns(DegenerateWarning, match="No clusters"):
+        assert none.settle() == 3
 
 
 def test_rows_in_another_order_give_the_same_answer():
@@ -89,7 +120,7 @@ def test_the_place_of_the_rows_is_heard_of(place):
 def test_auto_on_noise_warns_and_goes_on():
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(200, 5)), rng.normal(size=(200, 4))]
-    with pytest.warns(DegenerateWarning, match="No clear answer"):
+    with pytest.warns(DegenerateWarning, match="No cl"):
         model = AnchorSpectral("auto", random_state=0).fit(views)
     assert model.n_clusters_ == model.choice_.best_guess
 

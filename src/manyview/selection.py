@@ -12,7 +12,8 @@ multi-view anchor graph, whose spectrum is found once for the largest number:
 Every criterion is divided by its largest value and they are summed. Groups may
 form groups of groups: of the peaks that are nearly as high as the highest, the
 finest is suggested. Where it has a small gap or is not stable, the answer is that
-there is none; where another number scores as well, that the two tie.
+there is no clear one; where another number scores as well, that the two tie. Where
+rows drawn from one stretched cloud score as well, there are no clusters.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from manyview.arrays.ops import to_host
 from manyview.datasets.given import views_of
@@ -35,7 +35,9 @@ from manyview.errors import DegenerateWarning, InputError, InputTypeError
 from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, MARKERS, new_figure, save
 from manyview.present.table import BEST, Cell, Table
-from manyview.stages.embedded_sample import EmbeddedSample, sample_rows
+from manyview.stages.cluster_criteria import measure_criteria
+from manyview.stages.embedded_sample import sample_rows
+from manyview.stages.no_clusters import beyond_chance
 from manyview.stages.sampling import (
     agreement,
     choose_scalings,
@@ -58,13 +60,16 @@ LEAST = 2
 CHOICE = "choice"  # its name in a checkpoint
 # Numbers to try, unless others are given: more clusters than that people know.
 CANDIDATES = range(LEAST, 26)
-# Rows of the silhouette and of neighbours, all against all.
+# Rows of neighbours, all against all.
 SCORED_ROWS = 1000
 # Below these there is no clear answer, above CLEAR_GAP it is one; set by judgement
 # on generated data with and without clusters.
 SMALL_GAP = 0.3
 CLEAR_GAP = 0.5
 STABLE = 0.7
+# Deviations beyond the scores of clouds without clusters: one cloud of thirty is above
+# by chance (Student's distribution of four); benchmarks/no_clusters.py counts them.
+CHANCE_DEVIATIONS = 3.0
 # A later peak counts if it is nearly as high and the score dips before it.
 NEARLY = 0.9
 DIP = 0.1
@@ -85,17 +90,20 @@ class Choice(NamedTuple):
     Attributes
     ----------
     n_clusters : int or None
-        The suggestion; None when there is no clear answer.
+        The suggestion; None when there is no clear answer, or there are no clusters.
     best_guess : int
         The finest number of nearly the largest score, clear or not.
-    certainty : {"clear", "likely", "tie", "no clear answer"}
+    certainty : {"clear", "likely", "tie", "no clear answer", "none"}
         "tie" where another number scores as well, never "clear" at the edge of the
-        numbers tried.
+        numbers tried; "none" where rows without clusters score as well.
     candidates : array of int
     gap, stability, silhouette : arrays
         The criteria of every candidate, larger is better.
     score : array
         The sum of the criteria, each divided by its largest value.
+    beyond_chance : float or None
+        How far the criteria of the best guess lie above those of rows without
+        clusters, in standard deviations of these; None where it was not asked.
     """
 
     n_clusters: int | None
@@ -106,11 +114,17 @@ class Choice(NamedTuple):
     stability: Matrix
     silhouette: Matrix
     score: Matrix
+    beyond_chance: float | None = None
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
         edge = _EDGES.get(self.edge or "", "")
+        if self.certainty == "none":
+            return (
+                f"No clusters: {self.best_guess}, the best guess, stands out no more "
+                "than in rows of the same spread that have none."
+            )
         if self.n_clusters is None:
             return (
                 "No clear answer: no number of clusters stands out. The best guess, "
@@ -182,7 +196,8 @@ class Choice(NamedTuple):
 
     def settle(self) -> int:
         """The suggestion, or the best guess; a warning where it is not sure."""
-        if self.certainty in ("tie", "no clear answer") or self.edge is not None:
+        unsure = ("tie", "no clear answer", "none")
+        if self.certainty in unsure or self.edge is not None:
             warnings.warn(
                 f"{self.sentence} {self.best_guess} is used; give n_clusters yourself "
                 "if you know better.",
@@ -259,16 +274,16 @@ def _choose(
     """The criteria of every count, and what they say."""
     sample = sample_rows(engine, child_seed(rng))
     seed = child_seed(rng)
-    parts = (sample, sample[0::2], sample[1::2])
-    embeddings = [EmbeddedSample(p, counts[-1], scaling, seed, sample) for p in parts]
-    values = embeddings[0].values ** 2
-    gap = np.array([spectral_gap(values, k) for k in counts])
-    stability, silhouette = np.zeros(len(counts)), np.zeros(len(counts))
-    for i, k in enumerate(counts):
-        whole, first, second = (e.cluster(k, seed) for e in embeddings)
-        stability[i] = adjusted_rand_score(first, second)
-        silhouette[i] = _silhouette(embeddings[0].rows(k), whole)
-    return decide(np.array(counts), gap, stability, silhouette)
+    found = decide(np.array(counts), *measure_criteria(sample, counts, scaling, seed))
+    return judge(found, beyond_chance(sample, found.best_guess, scaling, seed))
+
+
+def judge(found: Choice, deviations: float) -> Choice:
+    """The choice, unless rows without clusters score as well."""
+    found = found._replace(beyond_chance=deviations)
+    if deviations >= CHANCE_DEVIATIONS:
+        return found
+    return found._replace(n_clusters=None, certainty="none")
 
 
 def decide(
@@ -303,13 +318,6 @@ def finest_peak(score: Matrix) -> int:
     return best
 
 
-def spectral_gap(values: Matrix, k: int) -> float:
-    """1 − mean_{1<j≤k} (1 − σ_j²) / (1 − σ²_{k+1}), never below 0."""
-    gaps = np.ones(k + 1)
-    gaps[: min(values.size, k + 1)] = np.maximum(1.0 - values[: k + 1], 0.0)
-    return max(float(1.0 - gaps[1:k].mean() / max(float(gaps[k]), 1e-9)), 0.0)
-
-
 def default_candidates(n_samples: int) -> range:
     """2 to 25, fewer on few rows."""
     most = max(LEAST, min(CANDIDATES.stop - 1, n_samples // 4))
@@ -337,14 +345,6 @@ def _check_candidates(candidates: Iterable[int] | None, n_samples: int) -> list[
             f"numbers from 2 to {max(2, n_samples // 2)}, on at least 4 rows."
         )
     return sorted(set(counts))
-
-
-def _silhouette(rows: Matrix, labels: Matrix) -> float:
-    """Mean silhouette of the first rows, which the draw has mixed; never below 0."""
-    rows, labels = rows[:SCORED_ROWS], labels[:SCORED_ROWS]
-    if not 1 < len(np.unique(labels)) < len(rows):
-        return 0.0
-    return max(float(silhouette_score(rows, labels)), 0.0)
 
 
 def neighbour_score(estimator: Any, X: Any, y: Any = None) -> float:
