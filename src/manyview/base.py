@@ -31,6 +31,7 @@ from manyview.errors import DegenerateWarning, InputTypeError
 from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
 from manyview.kmeans.degenerate import degenerate
+from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.outliers import FindsOutliers
 from manyview.predicting import Passes, PredictsByReplay
@@ -276,13 +277,14 @@ class PassClusterer(
         setup: Setup,
         history: History,
         found: Clustering,
+        nodes: Nodes | None = None,
     ) -> None:
         """All that a fit of rounds has found, views in the caller's order."""
         self.objective_, self.n_iter_ = history.objective, len(history.objective)
         self.anchors_ = by_caller([to_host(a) for a in setup.anchors], engine)
         scalings, rounds = setup.start.features.scalings, tuple(history.rounds)
         made = (setup.spectrum, setup.start, rounds)
-        self._store_fit(engine, drawn, scalings, found, *made)
+        self._store_fit(engine, drawn, scalings, found, *made, nodes)
 
     def _store_fit(
         self,
@@ -293,11 +295,12 @@ class PassClusterer(
         spectrum: Any,
         start: Any = None,
         rounds: tuple[Any, ...] = (),
+        nodes: Nodes | None = None,
     ) -> None:
         """Embedding, labels, and how much each view shaped them."""
         self.embedding_ = engine.read(FIELD)
         place = (engine.dtype.name, engine.view_order)
-        self._passes = Passes(*place, spectrum, start, rounds, found.centres)
+        self._passes = Passes(*place, spectrum, start, rounds, found.centres, nodes)
         weights = np.ones(self.n_views_)
         if spectrum is not None:
             weights = spectrum.weights

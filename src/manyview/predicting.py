@@ -21,7 +21,8 @@ from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
 from manyview.errors import OutsideWarning
 from manyview.kmeans.certainty import certainty
-from manyview.kmeans.passes import FIELD, LABELS, Centres, assign_step
+from manyview.kmeans.nodes import Nodes, label_rows
+from manyview.kmeans.passes import FIELD, LABELS, Centres
 from manyview.selection import neighbour_score
 from manyview.stages.reach import BEYOND, Reach, look_beyond
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
@@ -53,7 +54,8 @@ class Passes(NamedTuple):
     """The small values of a fit, in order: what new rows are replayed through.
 
     `view_order` is the order the engine visits the views in; `spectrum` of the
-    graph, `start` and `rounds` as far as the method has them.
+    graph, `start` and `rounds` as far as the method has them. Rows take the label of
+    their nearest `nodes`, where there are such, else of the nearest centre.
     """
 
     dtype: str
@@ -62,6 +64,7 @@ class Passes(NamedTuple):
     start: Any
     rounds: tuple[Any, ...]
     centres: Centres
+    nodes: Nodes | None = None
 
 
 class PredictsByReplay(
@@ -76,6 +79,7 @@ class PredictsByReplay(
 
     device: str | None
     embedding_: FloatArray
+    labels_: IntArray
     _passes: Passes
     _reach: Reach
 
@@ -128,11 +132,13 @@ class PredictsByReplay(
     def certainty_(self) -> FloatArray:
         """How clearly every row of the fit belongs to its cluster, 0 to 1.
 
-        (d₂ − d₁)/d₂ for the distances of its embedding to the nearest and the
-        second centre; a tensor beside tensors of labels.
+        (d₂ − d₁)/d₂ for the distances of its embedding to the centre of its cluster
+        and to the nearest other one, 0 where that is nearer; a tensor beside tensors
+        of labels.
         """
         self._check_fitted()
-        found = certainty(to_host(self.embedding_), self._passes.centres)
+        rows, labels = to_host(self.embedding_), to_host(self.labels_)
+        found = certainty(rows, self._passes.centres, labels)
         beside: FloatArray = in_one_place([found, self.embedding_])[0]
         return beside
 
@@ -169,16 +175,16 @@ class PredictsByReplay(
 
     def _labels_of(self, views: Views) -> IntArray:
         engine = self._embed(views)
-        engine.run(assign_step, self._passes.centres, title="Labels", views=False)
+        label_rows(engine, self._passes.centres, self._passes.nodes)
         found: IntArray = engine.read(LABELS)
         return found if is_torch_array(found) else found.astype(np.intp, copy=False)
 
     def _placed_of(self, views: Views) -> FloatArray:
         """Labels, certainty and distances in units of the reach, side by side."""
         engine = self._embed(views)
-        engine.run(assign_step, self._passes.centres, title="Labels", views=False)
+        label_rows(engine, self._passes.centres, self._passes.nodes)
         labels, rows = to_host(engine.read(LABELS)), to_host(engine.read(FIELD))
-        sure = certainty(rows, self._passes.centres)
+        sure = certainty(rows, self._passes.centres, labels)
         beyond = np.zeros((len(labels), views.n_views))
         if getattr(self, "_reach", None) is not None:
             own = to_host(engine.read(BEYOND))

@@ -31,8 +31,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from manyview.base import PassClusterer
-from manyview.engine.contract import NO_CHECKPOINT, Engine
-from manyview.kmeans.passes import ROWS_PER_ANCHOR, kmeans, partition
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
+from manyview.kmeans.nodes import Nodes, keep_labels
+from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans, partition
 from manyview.running import progress
 from manyview.running.callbacks import with_callbacks
 from manyview.sequence_s2mvtc import SequenceS2MVTC
@@ -52,6 +53,7 @@ from manyview.stages.anchors import (
     plain_features,
     sum_grams,
 )
+from manyview.stages.communities import find_communities
 from manyview.stages.costs import Cost, rounds_cost
 from manyview.stages.ridge import choose_weights
 from manyview.stages.rounds import (
@@ -83,9 +85,11 @@ class S2MVTC(PassClusterer):
     ½ Σ_v w_v ( ‖B_v − Phi_v U_v‖² + lam ‖U_v‖² + beta ‖B_bar − B_v‖² + a ‖B_v − Y_v‖² )
 
     by rounds of exact block updates (eq. 9–17 of the paper), then clusters the
-    rows of B_bar (eq. 18). F are the smoothest vectors of the multi-view anchor
-    graph, so the order of rows and views plays no part. `SequenceS2MVTC` smooths
-    along an order instead; `as_published` gives the paper's setting of it.
+    rows of B_bar (eq. 18). Up to 8,192 rows the clusters are communities of the views'
+    summed graphs of exact neighbours instead. F are the smoothest vectors of the
+    multi-view anchor graph, so the order of rows and views plays no part.
+    `SequenceS2MVTC` smooths along an order instead; `as_published` gives the paper's
+    setting of it.
 
     Parameters
     ----------
@@ -116,7 +120,8 @@ class S2MVTC(PassClusterer):
     max_iter : int
         Number of rounds.
     n_init : int
-        Spread starts of k-means; one more starts from Ward's clusters.
+        Spread starts of k-means, which ends a fit of more than 8,192 rows; one more
+        starts from Ward's clusters. Fewer rows are cut by modularity.
     random_state : int, generator or None
         Seed of the draws and starts.
     dtype : {None, "float32", "float64"}
@@ -204,8 +209,10 @@ class S2MVTC(PassClusterer):
             setup = saved.load("setup")
             if setup is None:
                 features, graph = self._choose(engine, drawn, scalings, m, seeds)
-                drawn = drawn.without_most_rows()
+                if engine.n_samples > sizes.exact_rows:
+                    drawn = drawn.without_most_rows()
                 setup = self._set_up(engine, drawn, features, graph, seeds)
+                drawn = drawn.without_most_rows()
                 saved.save("setup", setup)
             else:
                 enter(engine, setup.spectrum, setup.start)
@@ -223,16 +230,10 @@ class S2MVTC(PassClusterer):
                 )
                 # Centres of a fit that was stopped early are no step of the whole.
                 whole = len(history.objective) == self.max_iter
-                found = kmeans(
-                    engine,
-                    self.n_clusters_,
-                    drawn.rows,
-                    n_init=self.n_init,
-                    seed=seeds[2],
-                    first=setup.partition,
-                    saved=saved if whole else NO_CHECKPOINT,
+                found, nodes = self._partition(
+                    engine, drawn, setup, seeds, saved if whole else NO_CHECKPOINT
                 )
-                self._store_rounds(engine, drawn, setup, history, found)
+                self._store_rounds(engine, drawn, setup, history, found, nodes)
                 if rows is not None:
                     self.trace_ = caller_trace(history.trace, engine, trace)
         return self
@@ -302,12 +303,41 @@ class S2MVTC(PassClusterer):
         explained = np.ones(self.n_views_)
         if self.lam is None:
             ridges, explained = choose_weights(ridges, targets)
-        # The graph's own partition of the drawn rows, which the rounds refine.
-        found = partition(
-            engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seeds[2]
-        )
+        if engine.n_samples <= sizes.exact_rows:
+            found = find_communities(
+                drawn, graph.scalings, spectrum.weights, self.n_clusters_, seeds[2]
+            )
+        else:
+            # The graph's own partition of the drawn rows, which the rounds refine.
+            found = partition(
+                engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seeds[2]
+            )
         anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained)
+
+    def _partition(
+        self,
+        engine: Engine,
+        drawn: Draw,
+        setup: Setup,
+        seeds: list[int],
+        saved: NoCheckpoint,
+    ) -> tuple[Clustering, Nodes | None]:
+        """The clusters: few rows keep their communities, many end in k-means."""
+        first = setup.partition
+        assert first is not None
+        if engine.n_samples <= sizes.exact_rows:
+            return keep_labels(engine, drawn.rows, first, self.n_clusters_)
+        found = kmeans(
+            engine,
+            self.n_clusters_,
+            drawn.rows,
+            n_init=self.n_init,
+            seed=seeds[2],
+            first=first,
+            saved=saved,
+        )
+        return found, None
 
     def _weights(self, setup: Setup) -> Weights:
         """Views weigh as in the graph, times what they explain of its vectors."""

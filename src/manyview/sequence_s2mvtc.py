@@ -361,7 +361,7 @@ class SequenceS2MVTC(PassClusterer):
 
         New rows have no place in a training sequence: that term is left out.
         """
-        _, _, spectrum, start, rounds, _ = self._passes
+        _, _, spectrum, start, rounds, *_ = self._passes
         enter(engine, spectrum, start)
         for t, shared in enumerate(rounds):
             plain = shared._replace(keep=False, trace=None, sums="nobody")

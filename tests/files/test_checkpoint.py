@@ -8,7 +8,7 @@ import pytest
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, selection
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
-from manyview.engine.contract import NO_CHECKPOINT
+from manyview.engine.contract import NO_CHECKPOINT, lowered
 from manyview.errors import FileError, InputError, InputTypeError
 from manyview.files.checkpoint import Checkpoint
 from manyview.running import progress
@@ -99,11 +99,12 @@ def test_without_a_seed_the_first_one_is_kept(views, tmp_path):
 def test_the_number_of_clusters_found_at_first_is_kept(tmp_path, monkeypatch, kind):
     data = make_views(200, (6, 5), 4, noise=0.5, random_state=0)
     model = kind("auto", random_state=0, checkpoint=tmp_path / "saved", n_init=1)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), lowered(exact_rows=100):
         fit(model, data, "Clustering")
     assert model.n_clusters_ == 4
     monkeypatch.setattr(selection, "decide", finds(7))
-    model.fit(data)
+    with lowered(exact_rows=100):
+        model.fit(data)
     assert model.n_clusters_ == model.choice_.n_clusters == 4
     assert len(model._passes.centres.points) == 4
 

@@ -6,6 +6,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
+from manyview.metrics import ari
+from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     linked,
     nearest_rows,
@@ -141,3 +143,28 @@ def test_sparse_rows_are_as_near_as_dense_ones():
     there = np.ones((40, 1), bool)
     whole = linked(graph_of([far], there, (3,)), [far], there)
     assert connected_components(whole)[0] == 1
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_rows_that_are_the_same_are_tied_to_as_many_each(kind):
+    # Two kinds of 30 and of 3 rows, and 20 that differ from all.
+    X = np.concatenate(
+        [np.zeros((30, 2)), np.ones((3, 2)), np.eye(20, 2) + np.arange(2, 22)[:, None]]
+    )
+    near = neighbours_of_views([kind(X)], np.ones((53, 1), bool), 8)
+    assert sorted(len(rows) for rows in near[0].same) == [3, 30]
+    W = neighbour_graph(near, 53, (8,)).toarray()
+    np.testing.assert_allclose(W, W.T, rtol=1e-12)
+    assert (np.diag(W) == 0).all()
+    ties = (W[:30, :30] > 0).sum(axis=1)
+    assert (ties == 8).all() and (W[1:30, 30:] == 0).all() and W[0, 30:].any()
+    assert (W[30:33, 30:33] > 0).sum() == 6
+
+
+def test_few_kinds_of_rows_have_a_full_say():
+    """A view of three words, each in a third of the rows, tells these apart."""
+    rng = np.random.default_rng(0)
+    own = np.arange(300) % 3
+    arrays = [np.eye(3)[own], rng.normal(size=(300, 8))]
+    labels = leiden_with_k(graph_of(arrays, everywhere(*arrays), (10,)), 3, 0)
+    assert ari(own, labels) == 1.0

@@ -53,6 +53,9 @@ class Sizes:
         Rows of a block on the host: features of 1,000 anchors fit the cache.
     sampled_rows : int
         Beyond this many rows Grams and graphs come from a sample of as many.
+    exact_rows : int
+        Up to this many rows neighbours are looked up exactly, among all rows: as many
+        as are drawn at least.
     state_room : int, optional
         Bytes of the rows' state that stay in memory under a limit; default what the
         limit leaves.
@@ -62,6 +65,7 @@ class Sizes:
 
     block_rows: int = 2048
     sampled_rows: int = 65_536
+    exact_rows: int = 8192
     state_room: int | None = None
     resident_share: float = 0.4
 

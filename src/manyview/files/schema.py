@@ -34,7 +34,7 @@ def _record(home: str, same: str, **renamed: str) -> Record:
 RECORDS = {
     # What new rows are replayed through.
     "passes": _record(
-        "predicting.Passes", "dtype view_order spectrum start rounds centres"
+        "predicting.Passes", "dtype view_order spectrum start rounds centres nodes"
     ),
     "reach": _record(
         "stages.reach.Reach", "scalings landmarks radii counts distances labels"
@@ -60,6 +60,7 @@ RECORDS = {
         view_weights="of_views",
     ),
     "centres": _record("kmeans.passes.Centres", "points offsets"),
+    "nodes": _record("kmeans.nodes.Nodes", "points labels n_clusters"),
     "feature map": _record(
         "baselines.parts.rbf_features.FeatureMap", "scaling kernel mean"
     ),

@@ -129,7 +129,10 @@ def rename_clusters(model: Any, ids: Matrix, n_numbers: int) -> None:
     wide = np.zeros((n_numbers, points.shape[1]), dtype=points.dtype)
     far = np.full(n_numbers, np.inf, dtype=offsets.dtype)
     wide[ids], far[ids] = points, offsets
-    model._passes = passes._replace(centres=Centres(wide, far))
+    nodes = passes.nodes
+    if nodes is not None:
+        nodes = nodes._replace(labels=ids[nodes.labels], n_clusters=n_numbers)
+    model._passes = passes._replace(centres=Centres(wide, far), nodes=nodes)
     model._reach = model._reach._replace(labels=ids[to_host(model._reach.labels)])
     shares = np.full((n_numbers, model.n_views_), 1.0 / model.n_views_)
     shares[ids] = model.cluster_influence_

@@ -211,7 +211,9 @@ def _certainty_of(model: Any, embedding: Matrix | None, labels: Matrix) -> Any:
     if embedding is None:
         return None
     means = cluster_means(embedding, labels)
-    return certainty_of(embedding, euclidean(means[np.isfinite(means).all(axis=1)]))
+    used = np.isfinite(means).all(axis=1)
+    places = (np.cumsum(used) - 1)[labels]
+    return certainty_of(embedding, euclidean(means[used]), places)
 
 
 def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence | None:

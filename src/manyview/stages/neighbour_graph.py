@@ -29,21 +29,24 @@ BATCH_NUMBERS = 2**23
 
 
 class Neighbours(NamedTuple):
-    """The nearest other rows of the rows that have a view.
+    """The nearest other rows, of the different rows that a view has.
 
     Attributes
     ----------
-    rows : array (n_there,)
-        Those rows.
-    apart : array (n_there, k)
+    rows : array (n_different,)
+        Those rows, each the first of its copies.
+    apart : array (n_different, k)
         Distances, ascending.
-    ids : array (n_there, k)
+    ids : array (n_different, k)
         The neighbours, as places in `rows`.
+    same : list of arrays
+        The rows that are the same in this view, of every kind that there is more of.
     """
 
     rows: IntArray
     apart: FloatArray
     ids: IntArray
+    same: list[IntArray]
 
 
 def neighbours_of_views(
@@ -53,14 +56,30 @@ def neighbours_of_views(
     found = []
     for v, X in enumerate(arrays):
         there = np.flatnonzero(present[:, v])
-        if len(there) < 2:
-            nobody = np.empty((len(there), 0))
-            found.append(Neighbours(there, nobody, nobody.astype(np.intp)))
-        else:
-            found.append(
-                Neighbours(there, *nearest_rows(X[there], max(k, WIDTH_NEIGHBOUR)))
-            )
+        first = there[_first_copies(X[there])]
+        rows = there[first == there]
+        apart, ids = np.empty((len(rows), 0)), np.empty((len(rows), 0), dtype=np.intp)
+        if len(rows) > 1:
+            apart, ids = nearest_rows(X[rows], max(k, WIDTH_NEIGHBOUR))
+        order = np.argsort(first, kind="stable")
+        starts = np.flatnonzero(np.diff(first[order])) + 1
+        kinds = [kind for kind in np.split(there[order], starts) if len(kind) > 1]
+        found.append(Neighbours(rows, apart, ids, kinds))
     return found
+
+
+def _first_copies(X: Any) -> IntArray:
+    """The first row that is the same as each."""
+    first: dict[bytes, int] = {}
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        X.sort_indices()
+        X.eliminate_zeros()
+        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        keys = (X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in ends)
+    else:
+        keys = (row.tobytes() for row in np.ascontiguousarray(X + 0.0))
+    return np.array([first.setdefault(key, i) for i, key in enumerate(keys)], int)
 
 
 def nearest_rows(X: Any, k: int) -> tuple[FloatArray, IntArray]:
@@ -112,20 +131,38 @@ def neighbour_graph(
     near: Sequence[Neighbours],
     n_rows: int,
     sizes: Sequence[int],
-    weights: Sequence[float] | None = None,
+    weights: FloatArray | None = None,
 ) -> sp.csr_array:
     """Normalised self-tuned graphs of all views and numbers of neighbours, summed."""
     total = sp.csr_array((n_rows, n_rows))
-    for v, (rows, apart, ids) in enumerate(near):
-        if not ids.size:
-            continue
+    for v, own in enumerate(near):
         weight = 1.0 if weights is None else float(weights[v])
         for k in sizes:
-            W = sp.coo_array(normalised(self_tuned_graph(apart, ids, k)))
-            places = (rows[W.coords[0]], rows[W.coords[1]])
-            own = sp.csr_array((weight * W.data, places), shape=total.shape)
-            total = total + own
+            total = total + weight * normalised(_graph_of(own, n_rows, k))
     return sp.csr_array(total)
+
+
+def _graph_of(near: Neighbours, n_rows: int, k: int) -> sp.csr_array:
+    """The self-tuned graph of one view, rows that are the same tied to k such each.
+
+    The first of them is tied to other rows as well. Nearest neighbours alone would
+    all be the same few of the copies, whichever a search comes across.
+    """
+    W = sp.coo_array((len(near.rows), len(near.rows)))
+    if near.ids.size:
+        W = sp.coo_array(self_tuned_graph(near.apart, near.ids, k))
+    i, j = ([near.rows[ends]] for ends in W.coords)
+    ties = [W.data]
+    for rows in near.same:
+        for step in range(1, min(-(-k // 2), len(rows) // 2) + 1):
+            # Half way round, the tie is the same from both ends.
+            start = rows[: len(rows) // 2] if 2 * step == len(rows) else rows
+            end = np.roll(rows, -step)[: len(start)]
+            i += [start, end]
+            j += [end, start]
+            ties += [np.ones(2 * len(start))]
+    places = (np.concatenate(i), np.concatenate(j))
+    return sp.csr_array((np.concatenate(ties), places), shape=(n_rows, n_rows))
 
 
 def linked(W: sp.csr_array, arrays: Sequence[Any], present: IntArray) -> sp.csr_array:

@@ -16,7 +16,8 @@ Matrix = np.ndarray[Any, Any]
 class Setup(NamedTuple):
     """Anchors, ridges, graph and start; what the first round needs.
 
-    `partition` are labels of the drawn rows that k-means goes on from, `explained`
+    `partition` are labels of the drawn rows that k-means goes on from, or that few
+    rows keep, `explained`
     the share of the start that every view explains.
     """
 

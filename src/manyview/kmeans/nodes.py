@@ -1,0 +1,87 @@
+"""Labels by the nearest of many labelled points, for clusters that are no balls.
+
+The points are the rows of the fit in the embedding. A row takes the label that its
+nearest points weigh most for, each by the inverse of its squared distance: a row of
+the fit, which lies on its own point, keeps its label.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manyview.arrays.ops import (
+    Array,
+    cast,
+    in_float64,
+    like,
+    namespace,
+    row_norms,
+    smallest,
+    squared_distances,
+    to_host,
+)
+from manyview.engine.contract import Engine, Result, State, touches
+from manyview.kmeans.passes import (
+    FIELD,
+    LABELS,
+    Centres,
+    Clustering,
+    assign_step,
+    centroids,
+    euclidean,
+    pick,
+)
+from manyview.views.views import Block
+
+Matrix = np.ndarray[Any, Any]
+
+NEAREST = 10  # points that a new row asks: the usual number of neighbours
+# Squared distances below this share of the rows' own are rounding: no distance at all.
+ROUNDING = 1e-9
+
+
+class Nodes(NamedTuple):
+    """Points (n_points, k) of the embedding with their labels, `n_clusters` of them."""
+
+    points: Matrix
+    labels: Matrix
+    n_clusters: int
+
+
+@touches(reads=[FIELD], writes=[LABELS])
+def vote_step(block: Block, state: State, shared: Nodes) -> Result:
+    """Label every row by its nearest nodes."""
+    return Result(state={LABELS: nearest_label(state[FIELD], shared)})
+
+
+def nearest_label(rows: Array, nodes: Nodes) -> Array:
+    """The label that the nearest nodes of every row weigh most for."""
+    rows = in_float64(rows)
+    xp = namespace(rows)
+    points = cast(nodes.points, rows)
+    d, ids = smallest(squared_distances(rows, points), min(NEAREST, len(points)))
+    least = ROUNDING * (row_norms(rows)[:, None] + ROUNDING)
+    weights = 1.0 / xp.where(d > least, d, least)
+    labels = like(nodes.labels, ids)[ids]
+    same = cast(labels[:, :, None] == labels[:, None, :], weights)
+    best = xp.argmax(xp.sum(same * weights[:, None, :], axis=2), axis=1)
+    return xp.take_along_axis(labels, best[:, None], axis=1)[:, 0]
+
+
+def label_rows(engine: Engine, centres: Centres, nodes: Nodes | None) -> None:
+    """Give every row its label: its nearest nodes', or its nearest centre's."""
+    if nodes is None:
+        engine.run(assign_step, centres, title="Labels", views=False)
+    else:
+        engine.run(vote_step, nodes, title="Labels", views=False)
+
+
+def keep_labels(
+    engine: Engine, rows: Matrix, labels: Matrix, n_clusters: int
+) -> tuple[Clustering, Nodes]:
+    """The clustering of all rows by the labels of these, the drawn ones."""
+    points = np.asarray(to_host(pick(engine, FIELD, rows)))
+    nodes = Nodes(points, labels, n_clusters)
+    engine.run(vote_step, nodes, title="Labels", views=False)
+    centres = euclidean(np.asarray(centroids(points, labels, n_clusters)))
+    return Clustering(centres, engine.read(LABELS), np.nan, 0), nodes

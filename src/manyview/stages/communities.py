@@ -1,0 +1,82 @@
+"""Clusters of few rows: communities of the graph of exact nearest neighbours.
+
+Where all rows have been drawn, their neighbours in every view are looked up exactly.
+The graphs of the views are summed, each with the view's weight, and cut by modularity
+(`stages.leiden`). k-means on the consensus embedding leans to clusters of one size and
+sees anchors instead of neighbours; on few rows that costs more than all else.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.arrays.ops import to_host
+from manyview.stages.leiden import leiden_with_k
+from manyview.stages.neighbour_graph import (
+    linked,
+    neighbour_graph,
+    neighbours_of_views,
+)
+from manyview.stages.sampling import Draw
+from manyview.stages.scaling import Scaling, apply_scaling
+
+Matrix = np.ndarray[Any, Any]
+
+# Neighbourhoods whose graphs are summed, and how many ties of a view's rows they may
+# come to: more take Leiden longer than all the rest of a fit. Several sizes were
+# steadier than any one (DESIGN.md, "Communities of few rows").
+SIZES = ((5, 10, 20, 40), (10, 20), (10,))
+MOST_TIES = 160_000
+LEAST_SIZE = 10  # neighbours even of the smallest clusters
+
+
+def find_communities(
+    drawn: Draw,
+    scalings: tuple[Scaling, ...],
+    view_weights: Matrix,
+    n_clusters: int,
+    seed: int,
+) -> Matrix:
+    """Labels of all rows, in the order drawn: `n_clusters` communities of them."""
+    new, place = distinct(drawn)
+    pairs = zip(drawn.block.views, scalings, strict=True)
+    arrays = [_on_host(apply_scaling(x, s))[new] for x, s in pairs]
+    present = np.asarray(to_host(drawn.block.present))[new]
+    sizes = neighbourhoods(len(present), n_clusters)
+    near = neighbours_of_views(arrays, present, max(sizes))
+    graph = neighbour_graph(near, len(present), sizes, view_weights)
+    graph = linked(graph, arrays, present)
+    return leiden_with_k(graph, n_clusters, seed)[place]
+
+
+def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:
+    """The sizes whose graphs are summed: few ties, none much larger than a cluster."""
+    most = max(n_rows / n_clusters, LEAST_SIZE)
+    for sizes in SIZES:
+        fitting = tuple(k for k in sizes if k <= most)
+        if n_rows * sum(fitting) <= MOST_TIES:
+            return fitting
+    return SIZES[-1]
+
+
+def distinct(drawn: Draw) -> tuple[Matrix, Matrix]:
+    """Which drawn rows are new, and where each is among those."""
+    new = np.ones(len(drawn.rows), dtype=bool)
+    # Equal rows have equal hashes, by which they are ordered.
+    differ = [_differ(_on_host(x)) for x in drawn.block.views]
+    new[1:] = np.any(differ, axis=0)
+    return new, np.cumsum(new) - 1
+
+
+def _differ(x: Any) -> Matrix:
+    """Which rows differ from the one before."""
+    if sp.issparse(x):
+        return np.asarray((x[1:] != x[:-1]).sum(axis=1)).ravel() > 0
+    # Missing views are NaN, which differs from itself.
+    same = (x[1:] == x[:-1]) | (np.isnan(x[1:]) & np.isnan(x[:-1]))
+    return np.asarray(~same.all(axis=1))
+
+
+def _on_host(x: Any) -> Any:
+    return x if sp.issparse(x) else np.asarray(to_host(x))

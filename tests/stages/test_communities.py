@@ -1,0 +1,88 @@
+"""Communities of few rows: what is found, repeated rows, views, sizes of graphs."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from manyview import S2MVTC
+from manyview.engine.contract import lowered
+from manyview.engine.local import open_engine
+from manyview.metrics import ari
+from manyview.stages.communities import (
+    LEAST_SIZE,
+    MOST_TIES,
+    distinct,
+    find_communities,
+    neighbourhoods,
+)
+from manyview.stages.sampling import choose_scalings, draw
+from manyview.views.views import Views
+
+
+def rings(n_rows=400, seed=0):
+    """A ring around a ball, which no two centres tell apart, and a view of noise."""
+    rng = np.random.default_rng(seed)
+    own = np.arange(n_rows) % 2
+    angle, length = rng.uniform(0, 2 * np.pi, n_rows), 5.0 * own
+    x = np.column_stack([length * np.cos(angle), length * np.sin(angle)])
+    return x + 0.4 * rng.normal(size=x.shape), rng.normal(size=(n_rows, 3)), own
+
+
+def drawn_rows(views):
+    engine = open_engine(Views(views), np.dtype(float))
+    found = draw(engine, engine.n_samples, 0)
+    scalings = choose_scalings(found, None, 2)
+    return found, scalings, engine
+
+
+def test_shapes_that_no_centres_tell_apart():
+    x, noise, own = rings()
+    found, scalings, engine = drawn_rows([x, noise])
+    weights = np.array([0.9, 0.1])[list(engine.view_order)]
+    labels = find_communities(found, scalings, weights, 2, 0)
+    assert ari(own[found.caller_rows], labels) == 1.0
+
+
+def test_a_view_without_weight_has_no_say():
+    x, noise, own = rings()
+    found, scalings, engine = drawn_rows([x, noise])
+    weights = np.array([0.0, 1.0])[list(engine.view_order)]
+    labels = find_communities(found, scalings, weights, 2, 0)
+    assert ari(own[found.caller_rows], labels) < 0.1
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_repeated_rows_are_one(kind):
+    rng = np.random.default_rng(0)
+    x = rng.poisson(2.0, size=(50, 6)).astype(float)
+    x = np.concatenate([x, x[:20], x[:5]])
+    found, _, _ = drawn_rows([kind(x)])
+    new, place = distinct(found)
+    assert new.sum() == len(np.unique(x, axis=0))
+    rows = x[found.caller_rows]
+    np.testing.assert_array_equal(rows[np.flatnonzero(new)][place], rows)
+
+
+def test_neighbourhoods_are_no_larger_than_clusters_and_few():
+    assert neighbourhoods(400, 4) == (5, 10, 20, 40)
+    assert neighbourhoods(400, 16) == (5, 10, 20)
+    assert neighbourhoods(40, 40) == (5, LEAST_SIZE)
+    for n_rows in (2_000, 3_000, 5_000):
+        assert n_rows * sum(neighbourhoods(n_rows, 10)) <= MOST_TIES
+    assert neighbourhoods(8_000, 10) == (10,)
+
+
+def test_few_rows_are_cut_by_modularity_and_many_by_k_means():
+    """The road that `exact_rows` decides, and the same labels for new rows on both."""
+    x, noise, own = rings(600)
+    views = [x, 0.1 * noise[:, :1] + x[:, :1] ** 2 + x[:, 1:] ** 2]
+    few = S2MVTC(2, random_state=0).fit(views)
+    assert ari(own, few.labels_) == 1.0
+    with lowered(exact_rows=599):
+        many = S2MVTC(2, random_state=0).fit(views)
+    assert few._passes.nodes is not None and many._passes.nodes is None
+    for model in (few, many):
+        np.testing.assert_array_equal(model.predict(views), model.labels_)
+    new, _, new_own = rings(300, seed=1)
+    new_views = [new, new[:, :1] ** 2 + new[:, 1:] ** 2]
+    assert ari(new_own, few.predict(new_views)) > 0.95
