@@ -12,7 +12,7 @@ import manyview
 ROOT = Path(__file__).resolve().parents[1]
 ESTIMATORS = [m.estimator for m in manyview.all_methods()]
 FUNCTIONS = [
-    "manyview.audit_order", "manyview.choose_n_clusters", "manyview.cluster_mudata",
+    "manyview.audit_order", "manyview.choose_n_clusters", "manyview.sc.cluster",
     "manyview.load_model", "manyview.datasets.load", "manyview.datasets.convert",
     "manyview.datasets.make_views", "manyview.explain.explain",
     "manyview.drift", "manyview.growing.refit",

@@ -24,11 +24,11 @@ from manyview import (
     Views,
     audit_order,
     choose_n_clusters,
-    cluster_mudata,
     containers,
     load_model,
     metrics,
     plot,
+    sc,
 )
 from manyview.baselines import LMTC, ConcatKMeans
 from manyview.datasets import convert, load, make_views
@@ -449,7 +449,7 @@ QUESTIONS = [
     ),
     ("no scores", lambda: metrics.clustering_scores([], []), InputError, "empty"),
     ("scores of NaN", lambda: metrics.purity([0, np.nan], [0, 1]), InputError, "row 1"),
-    ("arrays as cells", lambda: cluster_mudata(A, 3), InputTypeError, "ndarray", "fit"),
+    ("arrays as cells", lambda: sc.cluster(A, 3), InputTypeError, "ndarray", "fit"),
     ("flat embedding", lambda: plot.flatten(A[:, 0]), InputError, "2-D", "embedding_"),
     ("umap", lambda: plot.flatten(A, method="umap"), InputError, "auto, tsne or pca"),
     (

@@ -34,7 +34,6 @@ __all__ = [
     "all_methods",
     "audit_order",
     "choose_n_clusters",
-    "cluster_mudata",
     "drift",
     "load_model",
 ]

@@ -9,8 +9,8 @@ from . import growing as growing
 from . import metrics as metrics
 from . import outliers as outliers
 from . import report as report
+from . import sc as sc
 from . import selection as selection
-from . import single_cell as single_cell
 from . import views as views
 from .anchor_spectral import AnchorSpectral as AnchorSpectral
 from .errors import ManyviewError as ManyviewError
@@ -23,7 +23,6 @@ from .present import plot as plot
 from .s2mvtc import S2MVTC as S2MVTC
 from .selection import choose_n_clusters as choose_n_clusters
 from .sequence_s2mvtc import SequenceS2MVTC as SequenceS2MVTC
-from .single_cell import cluster_mudata as cluster_mudata
 from .views import Views as Views
 from .views import containers as containers
 from .views.preparing import ViewTransformer as ViewTransformer

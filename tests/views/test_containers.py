@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from manyview import AnchorSpectral, Views
 from manyview.datasets import make_views
 from manyview.errors import DataWarning, InputError
-from manyview.single_cell import cluster_mudata
+from manyview.sc import cluster
 from manyview.views.containers import is_container, series
 
 anndata = pytest.importorskip("anndata")
@@ -132,10 +132,10 @@ def test_nothing_is_said_where_parts_are_named_or_computed(measured, cells):
 
 def test_results_of_ours_are_no_measurement(measured):
     del measured.obsm["protein"], measured.obsm["antibodies"]
-    cluster_mudata(measured, 3)
+    cluster(measured, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
-        cluster_mudata(measured, 3)
+        cluster(measured, 3)
 
 
 def test_tables_of_cells_are_matched_by_their_names(measured, data):

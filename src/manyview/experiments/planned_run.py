@@ -17,7 +17,7 @@ Record = dict[str, Any]
 PACKAGE = Path(manyview.__file__).parent
 # No run passes through these: who changes them keeps the results there are.
 NOT_RUN = frozenset(
-    ["cli", "report", "__main__", "checks", "explain", "order_audit", "single_cell"]
+    ["cli", "report", "__main__", "checks", "explain", "order_audit", "sc"]
 )
 
 

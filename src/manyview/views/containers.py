@@ -93,7 +93,7 @@ def others_left(what: str, taken: Sequence[str], others: Sequence[str]) -> str:
     return (
         f"Of the {what} {', '.join(taken)} was taken; it also holds "
         f"{', '.join(others)}. Name the parts to use: Views.of(data, [{asked}]), "
-        f"views=[{asked}] of load and cluster_mudata, or --view once for each."
+        f"views=[{asked}] of load and sc.cluster, or --view once for each."
     )
 
 
@@ -113,7 +113,7 @@ def _left_aside(tables: Mapping[str, Any]) -> list[str]:
 
 
 def _is_ours(table: Any, key: str) -> bool:
-    """Was it written by `cluster_mudata`?"""
+    """Was it written by `sc.cluster`?"""
     record = table.uns.get(key.removeprefix("X_"))
     return isinstance(record, Mapping) and {"method", "views"} <= record.keys()
 

@@ -1,0 +1,146 @@
+"""`cluster`: the cells of an AnnData or MuData object, results written into it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from manyview.arrays.ops import to_host
+from manyview.base import MultiViewClusterer, require_method
+from manyview.errors import InputTypeError
+from manyview.files.json_value import json_value
+from manyview.s2mvtc import S2MVTC
+from manyview.sc.cell_graph import CellGraph, neighbour_graph
+from manyview.sc.cell_parts import views_of_cells
+from manyview.views.containers import is_container, is_mudata
+
+Names = str | Mapping[str, str] | None
+
+
+def cluster(
+    data: Any,
+    n_clusters: int | str = "auto",
+    *,
+    views: str | Sequence[str] | None = None,
+    use_rep: Names = None,
+    layer: Names = None,
+    use_highly_variable: bool | None = None,
+    estimator: MultiViewClusterer | None = None,
+    fill: str | None = None,
+    key_added: str = "manyview",
+    copy: bool = False,
+    random_state: Any = 0,
+) -> Any:
+    """Cluster the cells of a MuData (or AnnData) object and write the result back.
+
+    Raw counts may stay as they are: views of counts are recognised, and brought to the
+    square roots of every cell's shares, in which sequencing depth plays no part.
+
+    Parameters
+    ----------
+    data : MuData or AnnData
+        The cells, with one modality or several. Cells may lack modalities.
+    n_clusters : int or "auto"
+        How many clusters to find; "auto" asks `choose_n_clusters`.
+    views : str or list of str, optional
+        Parts to use, such as ``["rna", "prot/obsm/X_pca"]``; default every modality.
+    use_rep : str or dict of str, optional
+        Representation in ``obsm`` to use in place of X, for all modalities or by
+        modality; ``"X"`` for X itself.
+    layer : str or dict of str, optional
+        Layer to use in place of X, for all modalities or by modality.
+    use_highly_variable : bool, optional
+        Keep the features of ``var["highly_variable"]`` only; default where a modality
+        has that column. Representations are used whole.
+    estimator : estimator of this package, optional
+        Default ``S2MVTC(n_clusters, random_state=random_state)``.
+    fill : {"mean"}, optional
+        Replace single missing values by the mean of their feature.
+    key_added : str
+        Name of the results.
+    copy : bool
+        Return a changed copy and leave `data` as it is.
+    random_state : int, generator or None
+        Seed of the default estimator.
+
+    Returns
+    -------
+    None, or the copy
+        With clusters in ``.obs[key_added]``, how sure they are in
+        ``.obs[key_added + "_certainty"]``, the consensus embedding in
+        ``.obsm["X_" + key_added]``, its neighbourhood graph in ``.obsp[key_added +
+        "_connectivities"]`` and ``"_distances"`` with their record in
+        ``.uns[key_added + "_neighbors"]``, and the settings in ``.uns[key_added]``; in
+        every modality too, for its own cells.
+    """
+    if not is_container(data):
+        raise InputTypeError(
+            f"sc.cluster takes MuData or AnnData; got {type(data).__name__}. "
+            "Call fit on other data."
+        )
+    if not isinstance(key_added, str) or not key_added:
+        raise InputTypeError(
+            f"key_added must be a name for the results; got {key_added!r}."
+        )
+    parts = views_of_cells(data, views, use_rep, layer, use_highly_variable)
+    if fill is not None:
+        parts = parts.filled(fill)
+    model = S2MVTC(n_clusters, random_state=random_state)
+    if estimator is not None:
+        require_method(estimator)
+        model = estimator
+    model.fit(parts)
+    target = data.copy() if copy else data
+    _write(target, model, key_added)
+    return target if copy else None
+
+
+def _write(target: Any, model: MultiViewClusterer, key: str) -> None:
+    """Everything into the cells, and into every modality for its own cells."""
+    import pandas
+
+    names = [str(j) for j in range(model.n_clusters_)]
+    codes = to_host(model.labels_)
+    found = pandas.Categorical.from_codes(codes, categories=names)
+    sure, embedding, graph = None, None, None
+    if hasattr(model, "certainty_"):
+        sure = to_host(model.certainty_)
+    if hasattr(model, "embedding_"):
+        embedding = to_host(model.embedding_)
+        graph = neighbour_graph(embedding)
+    tables = [target, *(target.mod.values() if is_mudata(target) else ())]
+    for table in tables:
+        rows = target.obs_names.get_indexer(table.obs_names)
+        table.obs[key] = found[rows]
+        if sure is not None:
+            table.obs[f"{key}_certainty"] = sure[rows]
+        if embedding is not None and graph is not None:
+            table.obsm[f"X_{key}"] = embedding[rows]
+            _write_graph(table, graph, rows, key)
+        table.uns[key] = _facts(model)
+
+
+def _facts(model: MultiViewClusterer) -> dict[str, Any]:
+    params = {k: v for k, v in json_value(model.get_params()).items() if v is not None}
+    facts = {"method": type(model).__name__, "params": params}
+    facts["views"] = np.asarray(model.view_names_)
+    facts["n_features"] = np.asarray(model.n_features_per_view_)
+    if hasattr(model, "view_influence_"):
+        facts["view_influence"] = model.view_influence_
+    return facts
+
+
+def _write_graph(table: Any, graph: CellGraph, rows: Any, key: str) -> None:
+    """Under the names that sc.pp.neighbors gives."""
+    kept = {"distances": graph.distances, "connectivities": graph.connectivities}
+    for name, matrix in kept.items():
+        table.obsp[f"{key}_{name}"] = matrix[rows][:, rows]
+    table.uns[f"{key}_neighbors"] = {
+        **{f"{name}_key": f"{key}_{name}" for name in kept},
+        "params": {
+            "n_neighbors": graph.n_neighbors + 1,  # scanpy counts the cell itself
+            "method": "gauss",
+            "metric": "euclidean",
+            "use_rep": f"X_{key}",
+        },
+    }
