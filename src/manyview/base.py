@@ -35,6 +35,7 @@ from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.outliers import FindsOutliers
 from manyview.predicting import Passes, PredictsByReplay
+from manyview.present.model_page import ShowsItself
 from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
 from manyview.running.progress import shown
 from manyview.selection import CHOICE, recall_or_choose
@@ -87,6 +88,7 @@ class ManyviewTags(Tags):  # type: ignore[misc]
 class MultiViewClusterer(
     TakesViews,
     FindsOutliers,
+    ShowsItself,
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):

@@ -47,6 +47,8 @@ CELLS = {
     "plan": "model.plan(views)",
     "table": "explain(model, views, leave_out=False).tables()[0]",
     "model": "model",
+    "unfitted": "S2MVTC(3)",
+    "plot": "model.plot(layout='pca')",
     "report": """
         model.report("report.html", views, layout="pca")
     """,
@@ -87,7 +89,7 @@ def test_progress_ends_in_one_line(cells):
     assert "stopped after" in shown(cells["stopped"], "text/plain")
 
 
-@pytest.mark.parametrize("name", ["map", "criteria"])
+@pytest.mark.parametrize("name", ["map", "criteria", "plot"])
 def test_figures_show_without_a_set_up(cells, name):
     picture = base64.b64decode(shown(cells[name], "image/png"))
     assert picture.startswith(b"\x89PNG") and len(picture) > 5_000
@@ -101,14 +103,34 @@ def test_figures_show_without_a_set_up(cells, name):
         ("audit", ["the row order of", "rows shuffled"]),
         ("plan", ["240 rows", "kept in memory"]),
         ("table", ['left">view</th>', 'right">influence</th>']),
-        ("model", ["S2MVTC"]),
+        (
+            "model",
+            [
+                "S2MVTC: 240 rows, 2 views, 3 clusters",
+                "median certainty",
+                "<svg",
+                "Influence of the views",
+                "generated0",
+                "n_graph_anchors=120",
+            ],
+        ),
     ],
 )
 def test_results_are_pages_not_tuples(cells, name, words):
     text = shown(cells[name], "text/html")
     assert [word for word in words if word not in text] == []
-    assert "<script" not in text or name == "model"  # scikit-learn's own
+    assert "<script" not in text
 
 
 def test_the_page_is_written(cells):
     assert "report.html" in shown(cells["report"], "text/plain")
+
+
+def test_the_page_appears_below_the_cell(cells):
+    text = shown(cells["report"], "text/html")
+    assert text.startswith("<iframe srcdoc=") and "Clusters of" in text
+
+
+def test_what_is_not_fitted_is_a_diagram_of_settings(cells):
+    assert "S2MVTC" in shown(cells["unfitted"], "text/html")
+    assert "<svg" not in shown(cells["unfitted"], "text/html").partition("</style>")[0]

@@ -22,6 +22,7 @@ from manyview.present.page import fill_template
 from manyview.report.maps import draw_maps
 from manyview.report.page_data import chart_data
 from manyview.report.page_tables import all_tables
+from manyview.report.shown_page import ShownPage
 from manyview.report.subject import Subject, of_model, of_run
 from manyview.running.progress import shown
 from manyview.views.views import Views
@@ -77,7 +78,7 @@ def write_report(
     subject = of_model(model, views, labels, audit=audit, timings=timings)
     with shown(bool(getattr(model, "verbose", False)), "Drawing the maps"):
         write_text(target, render(subject, script, layout=layout))
-    return target
+    return ShownPage(target)
 
 
 def write_run_report(
