@@ -76,7 +76,7 @@ def test_parts_resolve(name: str) -> None:
 def test_no_other_part_is_promised() -> None:
     assert set(dir(manyview)) - set(manyview.__all__) == {
         "baselines", "checks", "containers", "datasets", "errors", "explain",
-        "growing", "metrics", "outliers", "plot", "report", "selection", "single_cell", "views",
+        "growing", "metrics", "outliers", "plot", "report", "sc", "selection", "views",
     }  # fmt: skip
 
 
