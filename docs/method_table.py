@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from manyview import all_methods
+from manyview.experiments.estimators import NOTES
 from manyview.methods import Method
 from manyview.present.table import Cell, Table, mark_best
 
@@ -91,6 +92,7 @@ def method_table() -> Table:
             ]
         table.add(*cells)
     table.notes.append("Measured on shuffled rows with default settings.")
+    table.notes.append(NOTES["SMERAMVC"])
     if figures:
         table.notes.append(
             f"All sets: means over the {n_sets} data sets that every method named "
