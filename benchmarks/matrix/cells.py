@@ -43,6 +43,10 @@ INPUTS: dict[str, str] = {
     "Parquet": "float64",
 }
 ROWS = (2_000, 80_000, 400_000)
+# Exact neighbours, or n × n: time with the square of the rows.
+FOR_FEW_ROWS = frozenset(
+    ["KNNLeiden", "SNF", "SpectralJoined", "UMAPHDBSCAN", "SingleCellLeiden", "WNN"]
+)
 FIT, KILLED, PREDICT = "fit", "killed and resumed", "predict in pieces"
 SAVED, EXPLAIN, AUTO = "save and load", "explain", "n_clusters='auto'"
 USES = (FIT, KILLED, PREDICT, SAVED, EXPLAIN, AUTO)
@@ -98,8 +102,10 @@ def about(estimator: str) -> tuple[Method, frozenset[str]]:
 
 
 def takes(estimator: str, level: Any) -> bool:
-    """Does the method declare that it takes this place, input or use?"""
+    """Does the method take this place, input, number of rows or use?"""
     method, parameters = about(estimator)
+    if isinstance(level, int):
+        return level <= ROWS[0] or estimator not in FOR_FEW_ROWS
     declared = {
         MISSING: method.tags.missing_views,
         KILLED: "checkpoint" in parameters,
@@ -130,7 +136,7 @@ def choose(
     roads = [{"fields": ["place", "input", "rows"], "strength": 3}]
     found = make(
         factors,
-        constraints=[_taken(name) for name in ("place", "input", "use")],
+        constraints=[_taken(name) for name in ("place", "input", "rows", "use")],
         sub_models=roads if threes else None,
     )
     return [Cell(**row) for row in found]

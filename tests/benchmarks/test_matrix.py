@@ -73,6 +73,15 @@ def test_every_pair_that_methods_take_is_covered(on_gpu):
     assert wanted - found == set()
 
 
+def test_methods_for_few_rows_get_no_others():
+    of = {c.estimator: set() for c in cells.all_cells()}
+    for c in cells.all_cells():
+        of[c.estimator].add(c.rows)
+    few = cells.FOR_FEW_ROWS & of.keys()
+    assert all(of[name] == {ROWS[0]} for name in few)
+    assert all(of[name] == set(ROWS) for name in of.keys() - few)
+
+
 def test_roads_are_covered_three_by_three():
     found = {(c.place, c.input, c.rows) for c in cells.all_cells()}
     assert set(itertools.product(HERE, INPUTS, ROWS)) <= found
