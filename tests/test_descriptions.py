@@ -15,7 +15,7 @@ FUNCTIONS = [
     "manyview.audit_order", "manyview.choose_n_clusters", "manyview.sc.cluster",
     "manyview.load_model", "manyview.datasets.load", "manyview.datasets.convert",
     "manyview.datasets.make_views", "manyview.explain.explain",
-    "manyview.drift", "manyview.growing.refit",
+    "manyview.drift", "manyview.growing.refit", "manyview.hierarchy",
     "manyview.report.write_report", "manyview.plot.flatten",
     "manyview.plot.draw_embedding",
 ]  # fmt: skip

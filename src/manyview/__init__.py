@@ -35,5 +35,6 @@ __all__ = [
     "audit_order",
     "choose_n_clusters",
     "drift",
+    "hierarchy",
     "load_model",
 ]

@@ -16,6 +16,7 @@ from .anchor_spectral import AnchorSpectral as AnchorSpectral
 from .errors import ManyviewError as ManyviewError
 from .errors import OrderWarning as OrderWarning
 from .growing import drift as drift
+from .growing import hierarchy as hierarchy
 from .methods import all_methods as all_methods
 from .methods import load_model as load_model
 from .order_audit import audit_order as audit_order

@@ -1,4 +1,4 @@
-"""``manyview refit`` and ``manyview drift``."""
+"""``manyview refit``, ``manyview drift`` and ``manyview tree``."""
 
 import json
 from pathlib import Path
@@ -55,6 +55,24 @@ def test_drift_says_what_no_longer_fits(manyview, first: Path) -> None:
     assert Path("alarm.png").is_file() and Path("alarm.svg").is_file()
 
 
+def test_tree_shows_splits_and_writes_levels(manyview, first: Path) -> None:
+    pytest.importorskip("matplotlib", reason="no matplotlib")
+    args = ("tree", "first", "a200.npy", "b200.npy")
+    more = ("--cut", 2, "--cut", 4, "-o", "levels.csv", "--figure", "tree")
+    code, out, err = manyview(*args, *more)
+    assert (code, err) == (0, "") and "distance" in out
+    head, *lines = Path("levels.csv").read_text().splitlines()
+    assert head == "row,leaf,2 clusters,4 clusters" and len(lines) == 200
+    cut = [int(line.split(",")[3]) for line in lines]
+    assert cut == np.load("first/labels.npy").tolist()
+    for ending in ("dendrogram", "icicle"):
+        assert Path(f"tree-{ending}.png").is_file()
+    code, _, err = manyview(*args, *more)
+    assert code == 2 and "levels.csv" in err
+    code, _, err = manyview("tree", "first", "a100.npy", "b100.npy")
+    assert code == 2 and "200 rows" in err
+
+
 def test_what_cannot_be_asked_is_said(manyview, first: Path) -> None:
     code, _, err = manyview("drift", "first", "a100.npy")
     assert code == 2 and "view" in err
@@ -62,6 +80,6 @@ def test_what_cannot_be_asked_is_said(manyview, first: Path) -> None:
     assert code == 2 and "rate" in err
     args = ("a200.npy", "b200.npy", "-k", 3, "--method", "FastMICE", "-o", "other")
     assert manyview("fit", *args).code == 0
-    for command in (("drift",), ("refit", "-o", "new")):
+    for command in (("drift",), ("tree",), ("refit", "-o", "new")):
         code, _, err = manyview(*command, "other", "a.npy", "b.npy")
         assert code == 2 and f"has no {command[0]}" in err

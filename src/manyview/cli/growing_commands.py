@@ -1,8 +1,10 @@
-"""``manyview refit`` and ``drift``."""
+"""``manyview refit``, ``drift`` and ``tree``."""
 
 from __future__ import annotations
 
+import csv
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,6 +112,72 @@ def drift(
         for table in found.tables():
             terminal.show_table(table)
     draw(found, figure)
+
+
+def tree(
+    model: options.ModelFile,
+    files: options.Files,
+    labels: options.KnownClasses = None,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    join: options.Join = None,
+    cut: Annotated[
+        list[int] | None,
+        Option(min=1, metavar="K", help="A level to write to --out; may be repeated."),
+    ] = None,
+    leaves: Annotated[
+        int | None, Option(min=1, help="Leaves, at most; default four per cluster.")
+    ] = None,
+    splits: Annotated[int, Option(min=1, help="Splits to show.")] = 20,
+    out: Annotated[
+        str | None,
+        Option("--out", "-o", metavar="FILE", help="CSV with the leaf of every row."),
+    ] = None,
+    figure: options.FigurePath = None,
+    force: Annotated[bool, Option("--force", help="Replace FILE.")] = False,
+) -> None:
+    """Show the clusters of a model as a tree, coarse to fine, and why it divides.
+
+    Give the data that the model was fitted on. PATH of the figure gets the endings
+    -dendrogram and -icicle.
+
+    \b
+    Example:
+      manyview tree runs/first data.mat --figure tree
+      manyview tree runs/first data.mat --cut 3 --cut 12 -o levels.csv
+    """
+    from manyview.files.atomic import require_free
+    from manyview.present.plot import save
+
+    if out is not None:
+        require_free(Path(out).expanduser(), overwrite=force)
+    fitted: Any = read_model(model)
+    require(fitted, "tree")
+    views = read_views(files, view, labels, fill, join)
+    with shown(True, "Growing the tree"):
+        found = manyview.hierarchy(fitted, views, n_leaves=leaves)
+    terminal.show_table(found.table(splits))
+    if out is not None:
+        write_levels(Path(out).expanduser(), found, cut or [], views.row_names)
+        terminal.say_written(out, "Levels")
+    for ending in ("dendrogram", "icicle") if figure else ():
+        stem = Path(f"{Path(str(figure)).with_suffix('')}-{ending}")
+        for path in save(getattr(found, ending)(), stem):
+            terminal.say_written(path, "Figure")
+
+
+def write_levels(path: Path, found: Any, cuts: list[int], names: Any) -> None:
+    """A line for every row: its leaf, and its cluster at every level."""
+    from manyview.files.atomic import write_text
+
+    columns = {"row": range(len(found.leaves)) if names is None else names}
+    columns["leaf"] = found.leaves.tolist()
+    columns |= {f"{k} clusters": found.cut(k).tolist() for k in cuts}
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(zip(*columns.values(), strict=True))
+    write_text(path, text.getvalue())
 
 
 def require(fitted: Any, what: str) -> None:

@@ -23,6 +23,7 @@ from manyview.running.progress import shown
 
 if TYPE_CHECKING:
     from manyview.explain import Explanation
+    from manyview.growing import Hierarchy
     from manyview.order_audit import OrderAudit
     from manyview.predicting import Placed
 
@@ -215,6 +216,9 @@ def report(
     audit: Annotated[
         bool, Option("--audit", help="Add an order audit; fits the method again.")
     ] = False,
+    tree: Annotated[
+        bool, Option("--tree", help="Add the clusters as a tree, coarse to fine.")
+    ] = False,
     layout: Annotated[
         str, Option(metavar="HOW", help="Maps by auto, tsne or pca.")
     ] = "auto",
@@ -240,10 +244,13 @@ def report(
     target = Path(out).expanduser() if out else folder / REPORT
     require_free(target, overwrite=force)  # before an audit of minutes
     views = _views_of(read_meta(folder), data, labels, fill)
-    found = _audit(run, views) if audit else None
+    given: dict[str, Any] = {
+        "audit": _audit(run, views) if audit else None,
+        "tree": _tree(run, views) if tree else None,
+    }
     with shown(True, "Drawing the maps"):
         path = manyview.report.write_run_report(
-            folder, target, views, audit=found, layout=layout, overwrite=force
+            folder, target, views, **given, layout=layout, overwrite=force
         )
     terminal.say_written(path.absolute(), "Report")
 
@@ -276,11 +283,22 @@ def _views_of(
 
 
 def _audit(run: str, views: manyview.Views | None) -> OrderAudit:
-    if views is None:
-        raise FileError(
-            f"An audit needs the data of {run}, which was not found. Say where it is "
-            "with --data."
-        )
+    given = _required(run, views, "An audit")
     model = read_model(run)
     with shown(True, "Auditing the row order"):
-        return manyview.audit_order(views, model.n_clusters_, estimator=model)
+        return manyview.audit_order(given, model.n_clusters_, estimator=model)
+
+
+def _tree(run: str, views: manyview.Views | None) -> Hierarchy:
+    given = _required(run, views, "A tree")
+    with shown(True, "Growing the tree"):
+        return manyview.hierarchy(read_model(run), given)
+
+
+def _required(run: str, views: manyview.Views | None, what: str) -> manyview.Views:
+    if views is None:
+        raise FileError(
+            f"{what} needs the data of {run}, which was not found. Say where it is "
+            "with --data."
+        )
+    return views

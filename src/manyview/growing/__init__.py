@@ -1,7 +1,17 @@
-"""Data that grows or changes: drift, and refits that keep the names of clusters."""
+"""Data that grows or changes, and clusters from coarse to fine."""
 
 from manyview.growing.changes import Change, Changes
 from manyview.growing.drifting import Drift, drift
 from manyview.growing.refitting import refit
+from manyview.growing.tree import Hierarchy, Split, hierarchy
 
-__all__ = ["Change", "Changes", "Drift", "drift", "refit"]
+__all__ = [
+    "Change",
+    "Changes",
+    "Drift",
+    "Hierarchy",
+    "Split",
+    "drift",
+    "hierarchy",
+    "refit",
+]

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from manyview.base import MultiViewClusterer
 from manyview.errors import DependencyError, install_command
 from manyview.files.atomic import require_free, write_text
+from manyview.growing import Hierarchy
 from manyview.order_audit import MANY_ALIKE, OrderAudit, alike_beyond_chance
 from manyview.present.page import fill_template
 from manyview.report.maps import draw_maps
@@ -37,6 +38,7 @@ def write_report(
     labels: Any = None,
     *,
     audit: OrderAudit | None = None,
+    tree: Hierarchy | None = None,
     timings: Mapping[str, float] | None = None,
     layout: str = "auto",
     overwrite: bool = False,
@@ -55,6 +57,8 @@ def write_report(
         Known classes to compare with; default those of the views.
     audit : OrderAudit, optional
         What `manyview.audit_order` found.
+    tree : Hierarchy, optional
+        What `manyview.hierarchy` made of the model and these views.
     timings : mapping of str to float, optional
         Seconds of the steps that led to the model.
     layout : {"auto", "tsne", "pca"}
@@ -75,7 +79,7 @@ def write_report(
     """
     target = _target(path, overwrite)
     script = plotly_script()
-    subject = of_model(model, views, labels, audit=audit, timings=timings)
+    subject = of_model(model, views, labels, audit=audit, tree=tree, timings=timings)
     with shown(bool(getattr(model, "verbose", False)), "Drawing the maps"):
         write_text(target, render(subject, script, layout=layout))
     return ShownPage(target)
@@ -87,6 +91,7 @@ def write_run_report(
     views: Views | None = None,
     *,
     audit: OrderAudit | None = None,
+    tree: Hierarchy | None = None,
     layout: str = "auto",
     overwrite: bool = False,
 ) -> Path:
@@ -97,7 +102,7 @@ def write_run_report(
     """
     target = _target(path, overwrite)
     script = plotly_script()
-    subject = of_run(folder, views, audit=audit)
+    subject = of_run(folder, views, audit=audit, tree=tree)
     write_text(target, render(subject, script, layout=layout))
     return target
 

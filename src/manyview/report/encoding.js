@@ -101,6 +101,7 @@ function colouring() {
   if (state.colour === "label") {
     return { codes: map.label.codes, groups: map.label.names.length, title: "class" };
   }
+  if (state.colour === "level") return levelColouring();
   if (state.colour === "certainty") {
     const share = map.certainty;
     return { codes: share.values, column: share, title: "certainty", unit: "%" };

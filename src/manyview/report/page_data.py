@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from manyview.growing.tree_figures import leaf_order, levels
 from manyview.present.plot import COLOURS, Map
 from manyview.report.maps import Maps
 from manyview.report.subject import Subject
@@ -34,6 +35,7 @@ def chart_data(subject: Subject, maps: Maps) -> dict[str, Any]:
         "influence": _influence(subject),
         "objective": list(subject.objective),
         "contingency": _contingency(subject),
+        "tree": _tree(subject, maps),
     }
 
 
@@ -103,6 +105,22 @@ def _contingency(subject: Subject) -> dict[str, Any] | None:
     names, counts = subject.classes[0], subject.contingency
     kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
     return {"classes": [names[c] for c in kept], "counts": counts[kept].tolist()}
+
+
+def _tree(subject: Subject, maps: Maps) -> dict[str, Any] | None:
+    """The merges of the tree, how its branches lie, and the leaf of every point."""
+    tree = subject.tree
+    if tree is None or maps.main is None:
+        return None
+    return {
+        "leaf": whole_numbers(tree.leaves[maps.main.rows], "<u2"),
+        "clusters": tree.leaf_clusters.tolist(),
+        "rows": np.bincount(tree.leaves, minlength=tree.n_leaves).tolist(),
+        "pairs": tree.linkage[:, :2].astype(int).tolist(),
+        "distances": np.round(tree.linkage[:, 2], 4).tolist(),
+        "order": leaf_order(tree).tolist(),
+        "levels": levels(tree),
+    }
 
 
 def whole_numbers(values: Matrix, dtype: str) -> str:

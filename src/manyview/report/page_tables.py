@@ -12,10 +12,11 @@ from manyview.present.table import Cell, Table, cluster_cell, number, percent
 from manyview.report.subject import Subject, second_choice
 
 # Longer lists are no longer read: rows and features named in all, features of one
-# cluster, characters of a setting.
+# cluster, splits of a tree, characters of a setting.
 MOST_NAMED_ROWS = 240
 MOST_EFFECTS = 300
 NAMED_FEATURES = 5
+NAMED_SPLITS = 60
 MOST_CHARACTERS = 200
 
 MEANINGS = {
@@ -43,6 +44,7 @@ def all_tables(
         "scores": _scores(subject),
         "rows": _rows(subject),
         "features": _features(subject),
+        "splits": None if subject.tree is None else subject.tree.table(NAMED_SPLITS),
         "order": _order(subject, alike) if audit is None else _audited(audit),
         "settings": _pairs("settings", ["setting", "value"], subject.settings),
         "timings": _timings(timings),

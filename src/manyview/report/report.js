@@ -6,7 +6,9 @@ const CHARTS = {
   "chart-map": drawMap, "chart-views": drawViews, "chart-sizes": drawSizes,
   "chart-influence": drawInfluence, "chart-shares": drawShares,
   "chart-classes": drawClasses, "chart-objective": drawObjective,
+  "chart-icicle": drawIcicle, "chart-dendrogram": drawDendrogram,
 };
+const LEVELS = ["chart-icicle", "chart-dendrogram"];
 const drawn = new Set();
 
 function clusterAt(event) {
@@ -18,7 +20,9 @@ async function draw(id) {
   const first = !drawn.has(id);
   drawn.add(id);
   await CHARTS[id](el);
-  if (first && id !== "chart-influence" && id !== "chart-objective") {
+  if (first && LEVELS.includes(id)) {
+    el.on("plotly_click", (event) => chooseLevel(event.points[0].customdata));
+  } else if (first && id !== "chart-influence" && id !== "chart-objective") {
     el.on("plotly_click", (event) => pick(clusterAt(event)));
   }
 }
@@ -76,6 +80,16 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && state.pick !== null) pick(null);
+});
+function chooseLevel(k) {
+  state.level = k;
+  state.colour = "level";
+  document.getElementById("colour").value = "level";
+  writeLevel();
+  for (const id of ["chart-map", "chart-views", ...LEVELS]) if (drawn.has(id)) draw(id);
+}
+document.getElementById("level")?.addEventListener("input", (event) => {
+  chooseLevel(Number(event.target.value));
 });
 document.getElementById("colour")?.addEventListener("change", (event) => {
   state.colour = event.target.value;
@@ -152,4 +166,5 @@ addEventListener("afterprint", () => {
 });
 
 paintDots();
+if (data.tree) writeLevel();
 for (const el of present) near.observe(el);

@@ -16,6 +16,7 @@ from manyview.engine.local import open_engine
 from manyview.errors import FileError, InputError, InputTypeError
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, read_meta, versions
+from manyview.growing import Hierarchy
 from manyview.kmeans.certainty import certainty as certainty_of
 from manyview.kmeans.certainty import nearest_two
 from manyview.kmeans.passes import euclidean
@@ -55,6 +56,7 @@ class Subject:
     timings: Mapping[str, float]
     order_evidence: str | None = None  # what the fit says of the order it used
     audit: OrderAudit | None = None
+    tree: Hierarchy | None = None
 
     @property
     def n_samples(self) -> int:
@@ -97,6 +99,7 @@ def of_model(
     known: Any = None,
     *,
     audit: OrderAudit | None = None,
+    tree: Hierarchy | None = None,
     timings: Mapping[str, float] | None = None,
 ) -> Subject:
     """The subject of a fitted model and the views it was fitted on."""
@@ -115,6 +118,7 @@ def of_model(
         versions=versions(),
         timings=dict(timings or {}),
         audit=audit,
+        tree=tree,
     )
 
 
@@ -123,6 +127,7 @@ def of_run(
     views: Views | None = None,
     *,
     audit: OrderAudit | None = None,
+    tree: Hierarchy | None = None,
 ) -> Subject:
     """The subject of a run's folder, with the views it clustered where at hand."""
     meta, place = read_meta(folder), Path(folder)
@@ -146,6 +151,7 @@ def of_run(
         versions=meta.get("versions") or {},
         timings=meta.get("timings") or {},
         audit=audit,
+        tree=tree,
     )
 
 
@@ -167,6 +173,14 @@ def _subject(
         raise InputTypeError(
             f"audit must be what audit_order found; got {facts['audit']!r}. Run "
             "manyview.audit_order on the views first."
+        )
+    tree = facts["tree"]
+    if not isinstance(tree, Hierarchy | None) or (
+        tree is not None and len(tree.leaves) != len(labels)
+    ):
+        raise InputTypeError(
+            f"tree must be what hierarchy made of these {len(labels)} rows; got "
+            f"{type(tree).__name__}. Call manyview.hierarchy(model, views) first."
         )
     order = getattr(model, "order_report_", None)
     return Subject(
