@@ -40,6 +40,7 @@ from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
 from manyview.running.progress import shown
 from manyview.selection import CHOICE, recall_or_choose
 from manyview.stages.costs import Cost, plan_of, shape_of
+from manyview.stages.overlaps import check_views_overlap
 from manyview.stages.reach import measure_reach
 from manyview.stages.rounds import History
 from manyview.stages.sampling import (
@@ -267,7 +268,9 @@ class PassClusterer(
         saved.check_data(drawn, engine)
         if isinstance(self.n_clusters, str):
             saved.keep(CHOICE, self.choice_)  # now that its data are known
-        check_views_speak(drawn, [self.view_names_[v] for v in engine.view_order])
+        names = [self.view_names_[v] for v in engine.view_order]
+        check_views_speak(drawn, names)
+        check_views_overlap(engine, drawn, names, self.n_clusters_)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         seeds = [child_seed(rng) for _ in range(3)]
         return drawn.without_empty_rows(scalings), scalings, seeds
