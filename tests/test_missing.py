@@ -214,4 +214,4 @@ def test_a_view_of_zeros_alone_is_no_error():
     _, image, labels = texts_and_images()
     with pytest.warns(DegenerateWarning, match=r"All rows are the same.* in 'view0'"):
         model = S2MVTC(3, random_state=0).fit([np.zeros((240, 4)), image])
-    assert adjusted_rand_score(labels, model.labels_) > 0.5
+    assert adjusted_rand_score(labels, model.labels_) > 0.4

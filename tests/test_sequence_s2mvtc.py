@@ -175,7 +175,7 @@ def test_passes_equal_the_dense_method_on_ccv(starts, load_npz, data_dir):
     if not path.is_file():
         pytest.skip("the authors' anchors (formats/CCV_anchor.mat) are not there")
     anchors = [a.astype(np.float64) for a in loadmat(path)["Anchor"].ravel()]
-    model = SequenceS2MVTC.as_published("CCV")
+    model = SequenceS2MVTC.as_published("CCV").set_params(assign="correlation")
     labels = model.set_params(anchors=anchors, random_state=0).fit(Xs).labels_
     visited = model._passes.view_order
     Xs, anchors = [Xs[v] for v in visited], [anchors[v] for v in visited]

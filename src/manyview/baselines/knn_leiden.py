@@ -108,7 +108,10 @@ def numbers_of_neighbours(value: Any) -> tuple[int, ...]:
     """One number or several, each a count."""
     several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
     if several and not value:
-        raise InputTypeError("n_neighbors is empty; give a whole number or several.")
+        raise InputTypeError(
+            "n_neighbors names no number of neighbours: it is empty. Give a whole "
+            "number or several."
+        )
     sizes = tuple(value) if several else (value,)
     for size in sizes:
         check_count(size, "n_neighbors")

@@ -23,6 +23,8 @@ from manyview.views.views import Views
 # The default number of anchors: one in so many rows, as reproduces CCV's published
 # row, but never too few to tell the clusters apart nor more than m³ can afford.
 ROWS_PER_ANCHOR, ANCHORS_PER_CLUSTER, MOST_ANCHORS = 100, 3, 1000
+# Beyond, the chaotic map of the anchor rule leaves the numbers that it is meant for.
+MOST_PERTURBED = 0.01
 
 
 @dataclass(eq=False, repr=False)
@@ -132,6 +134,11 @@ class SFMC(MultiViewClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
+        if self.perturbation > MOST_PERTURBED:
+            raise InputError(
+                f"perturbation is {self.perturbation:g}; a change of rounding's size "
+                f"is meant. Give at most {MOST_PERTURBED:g}."
+            )
         views = self._views_to_fit(X, y)
         n_anchors = self._anchor_count(len(views))
         needed = memory_need(views, n_anchors, self.n_neighbors)

@@ -64,7 +64,7 @@ class SingleCellKMeans(MultiViewClusterer):
     --------
     >>> import numpy as np
     >>> from manyview.baselines import SingleCellKMeans
-    >>> counts = np.random.default_rng(0).poisson(np.repeat([[1, 9], [9, 1]], 20, 0))
+    >>> counts = np.random.default_rng(0).poisson(np.repeat([[1, 60], [60, 1]], 20, 0))
     >>> model = SingleCellKMeans(n_clusters=2, random_state=0).fit([counts, counts])
     >>> np.bincount(model.labels_)
     array([20, 20])

@@ -201,7 +201,7 @@ def drift(model: Any, new_views: Any, *, rate: float = RATE) -> Drift:
     False
     >>> worn = [views.arrays[0][400:], 1.5 * views.arrays[1][400:]]
     >>> drift(model, worn).views
-    ['view1']
+    ['generated1']
     """
     require_reference(model)
     check_rate(rate)

@@ -124,8 +124,8 @@ class Hierarchy:
         """The same for the leaves (n_leaves,)."""
         if (k is None) == (distance is None):
             raise InputError(
-                "A cut needs a number of clusters or a distance, one of the two: "
-                "cut(5) or cut(distance=0.3)."
+                f"A cut needs a number of clusters or a distance, one of the two; got "
+                f"k={k} and distance={distance}. Give cut(5) or cut(distance=0.3)."
             )
         if k is None:
             check_number(distance, "distance")

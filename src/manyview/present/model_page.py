@@ -50,8 +50,8 @@ class ShowsItself:
         self._check_fitted()  # type: ignore[attr-defined]
         if not hasattr(self, "embedding_"):
             raise UnsupportedError(
-                f"{type(self).__name__} has no embedding to draw. Draw one of the data "
-                "with manyview.plot.flatten and draw_embedding."
+                f"{type(self).__name__} has no embedding to draw. Make one of the data "
+                "with manyview.plot.flatten and call draw_embedding."
             )
         panels = {"Clusters": _host(self.labels_)}
         if labels is not None:
