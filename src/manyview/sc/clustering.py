@@ -33,22 +33,19 @@ def cluster(
 ) -> Any:
     """Cluster the cells of a MuData (or AnnData) object and write the result back.
 
-    Raw counts may stay as they are: views of counts are recognised, and brought to the
-    square roots of every cell's shares, in which sequencing depth plays no part.
+    Raw counts may stay as they are: they become square roots of every cell's shares.
 
     Parameters
     ----------
     data : MuData or AnnData
-        The cells, with one modality or several. Cells may lack modalities.
+        The cells; they may lack modalities.
     n_clusters : int or "auto"
         How many clusters to find; "auto" asks `choose_n_clusters`.
     views : str or list of str, optional
         Parts to use, such as ``["rna", "prot/obsm/X_pca"]``; default every modality.
-    use_rep : str or dict of str, optional
-        Representation in ``obsm`` to use in place of X, for all modalities or by
-        modality; ``"X"`` for X itself.
-    layer : str or dict of str, optional
-        Layer to use in place of X, for all modalities or by modality.
+    use_rep, layer : str or dict of str, optional
+        Representation in ``obsm`` (``"X"`` for X itself) or layer to use in place of X,
+        for all modalities or by modality.
     use_highly_variable : bool, optional
         Keep the features of ``var["highly_variable"]`` only; default where a modality
         has that column. Representations are used whole.
@@ -56,8 +53,7 @@ def cluster(
         Default ``S2MVTC(n_clusters, random_state=random_state)``.
     fill : {"mean"}, optional
         Replace single missing values by the mean of their feature.
-    key_added : str
-        Name of the results.
+    key_added : str, name of the results
     copy : bool
         Return a changed copy and leave `data` as it is.
     random_state : int, generator or None
@@ -66,13 +62,23 @@ def cluster(
     Returns
     -------
     None, or the copy
-        With clusters in ``.obs[key_added]``, how sure they are in
-        ``.obs[key_added + "_certainty"]``, the consensus embedding in
-        ``.obsm["X_" + key_added]``, its neighbourhood graph in ``.obsp[key_added +
-        "_connectivities"]`` and ``"_distances"`` with their record in
-        ``.uns[key_added + "_neighbors"]``, and the settings in ``.uns[key_added]``; in
-        every modality too, for its own cells.
+        With ``.obs[key]``, ``.obs[key + "_certainty"]``, ``.obsm["X_" + key]``,
+        ``.obsp[key + "_connectivities"]`` and ``"_distances"``, their record
+        ``.uns[key + "_neighbors"]`` and settings ``.uns[key]``; in modalities too.
     """
+    _check(data, key_added)
+    parts = views_of_cells(data, views, use_rep, layer, use_highly_variable)
+    if fill is not None:
+        parts = parts.filled(fill)
+    model = estimator or S2MVTC(n_clusters, random_state=random_state)
+    require_method(model)
+    model.fit(parts)
+    target = data.copy() if copy else data
+    _write(target, model, key_added)
+    return target if copy else None
+
+
+def _check(data: Any, key_added: str) -> None:
     if not is_container(data):
         raise InputTypeError(
             f"sc.cluster takes MuData or AnnData; got {type(data).__name__}. "
@@ -82,17 +88,6 @@ def cluster(
         raise InputTypeError(
             f"key_added must be a name for the results; got {key_added!r}."
         )
-    parts = views_of_cells(data, views, use_rep, layer, use_highly_variable)
-    if fill is not None:
-        parts = parts.filled(fill)
-    model = S2MVTC(n_clusters, random_state=random_state)
-    if estimator is not None:
-        require_method(estimator)
-        model = estimator
-    model.fit(parts)
-    target = data.copy() if copy else data
-    _write(target, model, key_added)
-    return target if copy else None
 
 
 def _write(target: Any, model: MultiViewClusterer, key: str) -> None:

@@ -14,9 +14,11 @@ import scipy.sparse as sp
 from manyview.arrays.ops import to_host
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
+    first_copies,
     linked,
     neighbour_graph,
     neighbours_of_views,
+    rows_of,
 )
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling, apply_scaling
@@ -41,7 +43,7 @@ def find_communities(
     """Labels of all rows, in the order drawn: `n_clusters` communities of them."""
     new, place = distinct(drawn)
     pairs = zip(drawn.block.views, scalings, strict=True)
-    arrays = [_on_host(apply_scaling(x, s))[new] for x, s in pairs]
+    arrays = [rows_of(_on_host(apply_scaling(x, s)), new) for x, s in pairs]
     present = np.asarray(to_host(drawn.block.present))[new]
     sizes = neighbourhoods(len(present), n_clusters)
     near = neighbours_of_views(arrays, present, max(sizes))
@@ -61,21 +63,13 @@ def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:
 
 
 def distinct(drawn: Draw) -> tuple[Matrix, Matrix]:
-    """Which drawn rows are new, and where each is among those."""
-    new = np.ones(len(drawn.rows), dtype=bool)
-    # Equal rows have equal hashes, by which they are ordered.
-    differ = [_differ(_on_host(x)) for x in drawn.block.views]
-    new[1:] = np.any(differ, axis=0)
-    return new, np.cumsum(new) - 1
-
-
-def _differ(x: Any) -> Matrix:
-    """Which rows differ from the one before."""
-    if sp.issparse(x):
-        return np.asarray((x[1:] != x[:-1]).sum(axis=1)).ravel() > 0
-    # Missing views are NaN, which differs from itself.
-    same = (x[1:] == x[:-1]) | (np.isnan(x[1:]) & np.isnan(x[:-1]))
-    return np.asarray(~same.all(axis=1))
+    """Which drawn rows are the first of their kind, and where each is among those."""
+    kinds = [first_copies(_on_host(x)) for x in drawn.block.views]
+    _, first, place = np.unique(
+        np.stack(kinds, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[place.ravel()]
 
 
 def _on_host(x: Any) -> Any:

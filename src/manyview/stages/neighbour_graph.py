@@ -4,6 +4,7 @@ Distances are looked at by blocks of rows; nothing of size n × n is kept.
 """
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
 from manyview.stages.scaling import inverse
@@ -24,8 +26,8 @@ IntArray = np.ndarray[Any, Any]
 WIDTH_NEIGHBOUR = 7
 # Squared distances below this share of the rows' own squares have lost their digits.
 LOST = 1e-6
-# Numbers looked at together: 64 MB.
-BATCH_NUMBERS = 2**23
+# Numbers looked at together: 32 MB.
+BATCH_NUMBERS = 2**22
 
 
 class Neighbours(NamedTuple):
@@ -56,11 +58,12 @@ def neighbours_of_views(
     found = []
     for v, X in enumerate(arrays):
         there = np.flatnonzero(present[:, v])
-        first = there[_first_copies(X[there])]
+        first = there[first_copies(rows_of(X, there))]
         rows = there[first == there]
         apart, ids = np.empty((len(rows), 0)), np.empty((len(rows), 0), dtype=np.intp)
         if len(rows) > 1:
-            apart, ids = nearest_rows(X[rows], max(k, WIDTH_NEIGHBOUR))
+            near = max(k, WIDTH_NEIGHBOUR)
+            apart, ids = nearest_rows(rows_of(X, rows), near)
         order = np.argsort(first, kind="stable")
         starts = np.flatnonzero(np.diff(first[order])) + 1
         kinds = [kind for kind in np.split(there[order], starts) if len(kind) > 1]
@@ -68,35 +71,49 @@ def neighbours_of_views(
     return found
 
 
-def _first_copies(X: Any) -> IntArray:
-    """The first row that is the same as each."""
+def first_copies(X: Any) -> IntArray:
+    """The first row that is the same as each; NaN is the same as NaN."""
     first: dict[bytes, int] = {}
     if sp.issparse(X):
-        X = sp.csr_array(X)
-        X.sort_indices()
-        X.eliminate_zeros()
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        keys = (X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in ends)
+        rows = (_of_sparse(X.indices[a:b], X.data[a:b]) for a, b in ends)
     else:
-        keys = (row.tobytes() for row in np.ascontiguousarray(X + 0.0))
+        rows = ((row + 0.0).tobytes() for row in X)  # no zero has a sign
+    # Digests: the rows themselves would be a second copy of the data.
+    keys = (blake2b(row, digest_size=16).digest() for row in rows)
     return np.array([first.setdefault(key, i) for i, key in enumerate(keys)], int)
+
+
+def _of_sparse(columns: IntArray, values: FloatArray) -> bytes:
+    """A row's entries, whatever their order and however zeros are written."""
+    kept = np.flatnonzero(values)
+    kept = kept[np.argsort(columns[kept], kind="stable")]
+    return columns[kept].tobytes() + values[kept].tobytes()
+
+
+def rows_of(X: Any, rows: IntArray) -> Any:
+    """Those rows, without a copy where they are all."""
+    return X if len(rows) == X.shape[0] else X[rows]
 
 
 def nearest_rows(X: Any, k: int) -> tuple[FloatArray, IntArray]:
     """Distances to, and numbers of, the k nearest other rows (n_rows, k), ascending."""
     n_rows = X.shape[0]
     k = min(k, n_rows - 1)
-    X = X.astype(np.float64)
     if not sp.issparse(X):
+        X = X.astype(np.float64)
         X = X - X.mean(axis=0)
     search = NearestNeighbors(n_neighbors=k + 1).fit(X)
-    apart, ids = search.kneighbors(X)
+    # The search widens what it is given: of sparse rows some at a time.
+    batches = [slice(None)] if not sp.issparse(X) else _batches(n_rows, n_rows)
+    parts = [search.kneighbors(X[some]) for some in batches]
+    apart, ids = (np.concatenate(part) for part in zip(*parts, strict=True))
     # A row is among its own nearest, unless as many others lie where it does.
     own = ids == np.arange(n_rows)[:, None]
     own[~own.any(axis=1), -1] = True
     apart, ids = (x[~own].reshape(n_rows, k) for x in (apart, ids))
     # The search expands squares: what lies close loses its digits there.
-    squares = np.asarray((X * X).sum(axis=1)).ravel()
+    squares = row_norms(X, squared=True)
     close = np.nonzero(apart**2 < LOST * (squares[:, None] + squares[ids]))
     for some in _batches(len(close[0]), X.shape[1]):
         i, j = close[0][some], close[1][some]
