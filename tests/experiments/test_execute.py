@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,7 +99,11 @@ def test_killed_half_way_it_goes_on_without_redoing_runs(tmp_path, small):
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupt_ends_the_processes(tmp_path):
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), "10_000"])
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(tmp_path), "10_000"],
+        # A shell starts what runs in the background with interrupts ignored.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
     own = psutil.Process(driver.pid)
     while not (workers := own.children()) and driver.poll() is None:
         time.sleep(0.05)

@@ -17,7 +17,7 @@ from manyview.errors import (
     UnsupportedError,
 )
 
-METHODS = [m.estimator for m in all_methods()]
+METHODS = [m.estimator for m in all_methods() if m.is_installed]
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.__name__)

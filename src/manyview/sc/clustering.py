@@ -53,7 +53,8 @@ def cluster(
         Default ``S2MVTC(n_clusters, random_state=random_state)``.
     fill : {"mean"}, optional
         Replace single missing values by the mean of their feature.
-    key_added : str, name of the results
+    key_added : str
+        Name of the results.
     copy : bool
         Return a changed copy and leave `data` as it is.
     random_state : int, generator or None
