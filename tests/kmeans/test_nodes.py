@@ -22,23 +22,23 @@ def test_points_keep_their_labels(dtype):
     rng = np.random.default_rng(1)
     points = rng.normal(size=(200, 4)).astype(dtype)
     labels = rng.integers(0, 5, size=200)
-    nodes = Nodes(points, labels, 5)
+    nodes = Nodes(points, labels)
     np.testing.assert_array_equal(nearest_label(points, nodes), labels)
 
 
 def test_new_rows_follow_the_shape_of_a_cluster(moons):
     points, own = moons
-    nodes = Nodes(points[:200], own[:200], 2)
+    nodes = Nodes(points[:200], own[:200])
     np.testing.assert_array_equal(nearest_label(points[200:], nodes), own[200:])
 
 
 def test_the_many_outvote_one_that_is_a_little_nearer():
     points = np.array([[0.0], [1.1], [1.2], [1.3]])
-    nodes = Nodes(points, np.array([1, 0, 0, 0]), 2)
+    nodes = Nodes(points, np.array([1, 0, 0, 0]))
     assert nearest_label(np.array([[0.54]]), nodes).tolist() == [0]
     assert nearest_label(np.array([[0.1]]), nodes).tolist() == [1]
 
 
 def test_fewer_points_than_are_asked():
-    nodes = Nodes(np.array([[0.0], [4.0]]), np.array([2, 0]), 3)
+    nodes = Nodes(np.array([[0.0], [4.0]]), np.array([2, 0]))
     assert nearest_label(np.array([[1.0], [3.0]]), nodes).tolist() == [2, 0]

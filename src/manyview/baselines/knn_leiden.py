@@ -37,7 +37,7 @@ class KNNLeiden(MultiViewClusterer):
     2004). The graphs are normalised, ``D^{-1/2} W D^{-1/2}``, and summed over the views
     and numbers of neighbours; pieces without a tie to the others get the weakest of all
     where they are nearest. Leiden's algorithm then looks for the partition of the
-    largest modularity (best of three trials), its resolution bisected until there are
+    largest modularity (best of three trials), at the resolution that gives
     `n_clusters`.
 
     Rows that are the same count once. A row of zeros in a view that is compared by

@@ -101,7 +101,7 @@ class SingleCellLeiden(MultiViewClusterer):
 
     Cells are tied by the overlap (Jaccard) of their `n_neighbors` nearest cells, the
     cell among them, ties below 1/15 cut, as in Seurat's FindNeighbors; the resolution
-    of Leiden's modularity is bisected until there are `n_clusters`.
+    of Leiden's modularity is sought that gives `n_clusters`.
 
     Parameters
     ----------

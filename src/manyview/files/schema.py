@@ -60,7 +60,7 @@ RECORDS = {
         view_weights="of_views",
     ),
     "centres": _record("kmeans.passes.Centres", "points offsets"),
-    "nodes": _record("kmeans.nodes.Nodes", "points labels n_clusters"),
+    "nodes": _record("kmeans.nodes.Nodes", "points labels"),
     "feature map": _record(
         "baselines.parts.rbf_features.FeatureMap", "scaling kernel mean"
     ),

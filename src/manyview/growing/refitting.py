@@ -131,7 +131,7 @@ def rename_clusters(model: Any, ids: Matrix, n_numbers: int) -> None:
     wide[ids], far[ids] = points, offsets
     nodes = passes.nodes
     if nodes is not None:
-        nodes = nodes._replace(labels=ids[nodes.labels], n_clusters=n_numbers)
+        nodes = nodes._replace(labels=ids[nodes.labels])
     model._passes = passes._replace(centres=Centres(wide, far), nodes=nodes)
     model._reach = model._reach._replace(labels=ids[to_host(model._reach.labels)])
     shares = np.full((n_numbers, model.n_views_), 1.0 / model.n_views_)

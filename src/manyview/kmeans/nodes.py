@@ -41,11 +41,10 @@ ROUNDING = 1e-9
 
 
 class Nodes(NamedTuple):
-    """Points (n_points, k) of the embedding with their labels, `n_clusters` of them."""
+    """Points (n_points, k) of the embedding with their labels."""
 
     points: Matrix
     labels: Matrix
-    n_clusters: int
 
 
 @touches(reads=[FIELD], writes=[LABELS])
@@ -81,7 +80,7 @@ def keep_labels(
 ) -> tuple[Clustering, Nodes]:
     """The clustering of all rows by the labels of these, the drawn ones."""
     points = np.asarray(to_host(pick(engine, FIELD, rows)))
-    nodes = Nodes(points, labels, n_clusters)
-    engine.run(vote_step, nodes, title="Labels", views=False)
+    nodes = Nodes(points, labels)
     centres = euclidean(np.asarray(centroids(points, labels, n_clusters)))
+    label_rows(engine, centres, nodes)
     return Clustering(centres, engine.read(LABELS), np.nan, 0), nodes

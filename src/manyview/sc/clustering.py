@@ -33,7 +33,7 @@ def cluster(
 ) -> Any:
     """Cluster the cells of a MuData (or AnnData) object and write the result back.
 
-    Raw counts may stay as they are: they become square roots of every cell's shares.
+    Raw counts are recognised, and become square roots of every cell's shares.
 
     Parameters
     ----------

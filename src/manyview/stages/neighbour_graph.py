@@ -17,7 +17,6 @@ from sklearn.utils.extmath import row_norms
 from manyview.arrays.linear import csr
 from manyview.stages.scaling import inverse
 
-Matrix = np.ndarray[Any, Any]
 FloatArray = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, Any]
 

@@ -12,6 +12,7 @@ from manyview.arrays.ops import to_host
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.in_memory import dense_views, require_memory
 from manyview.engine.local import open_engine
+from manyview.stages.communities import distinct
 from manyview.stages.sampling import Draw, choose_scalings, draw
 from manyview.stages.scaling import apply_scaling, hide_empty_rows
 from manyview.views.arguments import child_seed
@@ -77,10 +78,6 @@ def _all_rows(views: Views, rng: np.random.Generator) -> tuple[Draw, tuple[int, 
 
 
 def _distinct(drawn: Draw) -> tuple[IntArray, IntArray]:
-    """Which drawn rows are new, and the caller's rows among those."""
-    new = np.ones(len(drawn.rows), dtype=bool)
-    # Equal rows have equal hashes, by which they are ordered.
-    new[1:] = np.any([(x[1:] != x[:-1]).any(axis=1) for x in drawn.block.views], axis=0)
-    place = np.empty(len(new), dtype=np.intp)
-    place[drawn.caller_rows] = np.cumsum(new) - 1
-    return new, place
+    """Which drawn rows are the first of their kind; the caller's rows among those."""
+    new, place = distinct(drawn)
+    return new, place[np.argsort(drawn.caller_rows)]
