@@ -32,6 +32,7 @@ from manyview.running import progress
 from manyview.sequence_s2mvtc import SequenceS2MVTC
 
 YOUTUBE = (64, 512, 64, 647, 838)
+NARROW = (64, 64, 64)
 N_YOUTUBE = 101_499
 N_CLUSTERS = 31
 SMALL = 1000
@@ -177,8 +178,9 @@ def models() -> dict[str, Callable[[], Any]]:
 def measure(
     name: str, n: int, rates: dict[str, float], device: torch.device, repeats: int
 ) -> list[dict[str, Any]]:
-    """Both methods at the shape of YoutubeFace_sel with n rows on the device."""
-    widths = YOUTUBE if n > SMALL else tuple(d // 16 for d in YOUTUBE)
+    """Both methods on n rows on the device, of YoutubeFace_sel's widths or narrow."""
+    widths = NARROW if name == "narrow" else YOUTUBE
+    widths = widths if n > SMALL else tuple(d // 16 for d in widths)
     X, truth = clusters(n, widths, N_CLUSTERS, device)
     found = []
     for kind, make in models().items():
@@ -196,6 +198,7 @@ def measure(
                 "data": name,
                 "method": kind,
                 "rows": n,
+                "columns": sum(widths),
                 "seconds": took,
                 "share of the matrix ceiling": least / took,
                 "counted": work,
@@ -250,7 +253,7 @@ def agreement(n: int, device: torch.device) -> list[dict[str, Any]]:
 
 def from_host(n: int, rates: dict[str, float], device: torch.device) -> dict[str, Any]:
     """Many narrow rows that start in host memory."""
-    widths = (64, 64, 64)
+    widths = NARROW
     X, truth = clusters(n, widths, 20, device)
     host = [x.cpu().numpy() for x in X]
     del X
@@ -265,6 +268,7 @@ def from_host(n: int, rates: dict[str, float], device: torch.device) -> dict[str
         "data": "host",
         "method": "graph",
         "rows": n,
+        "columns": sum(widths),
         "seconds": took,
         "bytes": n_bytes,
         "seconds of one copy at the measured rate": n_bytes
@@ -291,7 +295,7 @@ def attempt(parts: dict[str, Any], name: str, work: Callable[[], Any]) -> None:
 def publish(content: dict[str, Any]) -> None:
     """The table of the documentation page."""
     rows = []
-    for part in ("youtube", "million", "host"):
+    for part in ("youtube", "million", "narrow", "host"):
         found = content[part] if isinstance(content[part], list) else [content[part]]
         for r in found:
             if "error" not in r:
@@ -300,6 +304,7 @@ def publish(content: dict[str, Any]) -> None:
                         "data": r["data"],
                         "method": r["method"],
                         "rows": r["rows"],
+                        "columns": r["columns"],
                         "seconds": r["seconds"],
                         "between the passes, s": r["stages"]["between passes"],
                         "share of the matrix ceiling": r.get(
@@ -349,7 +354,8 @@ def main() -> None:
             lambda: measure("youtube", rows[0], rates, device, repeats),
         )
     if not quick:
-        attempt(parts, "million", lambda: measure("million", rows[1], rates, device, 2))
+        for shape in ("million", "narrow"):
+            attempt(parts, shape, lambda s=shape: measure(s, rows[1], rates, device, 2))
         attempt(parts, "host", lambda: from_host(rows[2], rates, device))
     figures.save(options.out, parts)
     if options.docs:

@@ -4,7 +4,8 @@
 
 Stopped and started again it goes on where it was. `--quick` runs a small
 generated data set, `--ordered` only the part in true order. Every compared method
-runs twice, as it prepares its views itself and on our scaling (`--preparation`).
+runs twice, as it prepares its views itself and on our scaling (`--preparation`),
+and a third time with its authors' protocol where that differs from ours.
 `python benchmarks/honest_pictures.py honest` draws the figures.
 The settings were looked at on both halves; see DESIGN.md.
 """
@@ -23,6 +24,7 @@ from manyview.experiments.estimators import (
     ALONG_AN_ORDER,
     ON_OUR_SCALING,
     method_names,
+    names_by_authors,
     names_on_our_scaling,
 )
 from manyview.experiments.execute import Limits, execute
@@ -237,7 +239,7 @@ def full_plan(
     data: list[str] | None, methods: list[str] | None, seeds: int, preparation: str
 ) -> Plan:
     """Everything, or the named data sets, methods and preparation, or fewer seeds."""
-    theirs = [] if preparation == "own" else method_names()
+    theirs = [*method_names(), *names_by_authors()] if preparation != "own" else []
     ours = [] if preparation == "authors" else names_on_our_scaling()
     wanted = set(data or (*TUNING, *HELD_OUT, *SEQUENCES))
     groups = {g: tuple(n for n in names if n in wanted) for g, names in GROUPS.items()}
