@@ -185,6 +185,11 @@ def test_the_graph_is_where_scanpy_looks(counted):
     rows, columns = weights.nonzero()
     found = counted.obs["mv"].cat.codes.to_numpy()
     assert (found[rows] == found[columns]).mean() > 0.9
+    # mu.tl.umap asks every modality for the representation and its columns.
+    params = record["params"]
+    assert params["use_rep"] == {"rna": "X_mv", "prot": "X_mv"}
+    assert set(params["n_pcs"].values()) == {-1}
+    assert counted["rna"].uns["mv_neighbors"]["params"]["use_rep"] == "X_mv"
 
 
 def test_every_modality_has_the_clusters(cells):
@@ -238,3 +243,17 @@ def test_scanpy_goes_on_from_there(counted, data, tmp_path, monkeypatch):
         kind = np.bincount(data.labels[rna.obs["manyview"] == group]).argmax()
         best = rna.uns["rank_genes_groups"]["names"][group][:5]
         assert {int(name.removeprefix("gene")) % 6 for name in best} == {kind}
+
+
+@pytest.mark.slow
+def test_muon_goes_on_from_there(counted, tmp_path, monkeypatch):
+    muon = pytest.importorskip("muon", reason="muon is not installed")
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="no matplotlib")
+    monkeypatch.chdir(tmp_path)
+    cluster(counted, 3)
+    axis = muon.pl.embedding(counted, basis="X_manyview", color="manyview", show=False)
+    assert axis.collections
+    muon.tl.umap(counted, neighbors_key="manyview_neighbors")
+    assert counted.obsm["X_umap"].shape == (120, 2)
+    assert muon.pl.umap(counted, color="manyview", show=False).collections
+    pyplot.close("all")

@@ -127,16 +127,18 @@ def _facts(model: MultiViewClusterer) -> dict[str, Any]:
 
 
 def _write_graph(table: Any, graph: CellGraph, rows: Any, key: str) -> None:
-    """Under the names that sc.pp.neighbors gives."""
+    """Under the names that sc.pp.neighbors and mu.pp.neighbors give."""
     kept = {"distances": graph.distances, "connectivities": graph.connectivities}
     for name, matrix in kept.items():
         table.obsp[f"{key}_{name}"] = matrix[rows][:, rows]
-    table.uns[f"{key}_neighbors"] = {
-        **{f"{name}_key": f"{key}_{name}" for name in kept},
-        "params": {
-            "n_neighbors": graph.n_neighbors + 1,  # scanpy counts the cell itself
-            "method": "gauss",
-            "metric": "euclidean",
-            "use_rep": f"X_{key}",
-        },
+    params: dict[str, Any] = {
+        "n_neighbors": graph.n_neighbors + 1,  # scanpy counts the cell itself
+        "method": "gauss",
+        "metric": "euclidean",
+        "use_rep": f"X_{key}",
     }
+    if is_mudata(table):  # muon looks for each modality's own, and -1 for all columns
+        params["use_rep"] = {name: f"X_{key}" for name in table.mod}
+        params["n_pcs"] = {name: -1 for name in table.mod}
+    keys = {f"{name}_key": f"{key}_{name}" for name in kept}
+    table.uns[f"{key}_neighbors"] = {**keys, "params": params}
