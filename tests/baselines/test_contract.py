@@ -1,11 +1,13 @@
-"""What the factor, code and k-means methods share: contract, row order, odd data."""
+"""What the factor, code and k-means methods share: row order, types, odd data.
+
+scikit-learn's contract and ours are looked after in ``tests/test_contract.py``.
+"""
 
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import check_estimator
 
 from manyview.baselines import (
     BMVC,
@@ -24,12 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::manyview.errors.DegenerateWarni
 
 METHODS = [BMVC, FPMVSCAG, FSMSC, LMTC, OPMC, BestViewKMeans, ConcatKMeans]
 PREDICTING = [BMVC, OPMC, BestViewKMeans, ConcatKMeans]
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_passes_scikit_learns_checks(method):
-    check_estimator(method())
 
 
 @pytest.mark.parametrize("method", METHODS)

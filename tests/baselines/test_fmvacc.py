@@ -99,7 +99,7 @@ def test_ccv_scores(load_npz, weight, accuracy, nmi):
     views, labels = load_npz("CCV")
     runs = [
         FMVACC(20, feature_weight=weight, random_state=s).fit_predict(views)
-        for s in range(5)
+        for s in range(3)
     ]
     scores = [clustering_scores(labels, found) for found in runs]
     assert np.mean([s["ACC"] for s in scores]) == pytest.approx(accuracy, abs=0.02)

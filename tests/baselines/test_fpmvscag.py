@@ -122,7 +122,7 @@ def test_tolerance_stops_early(problem):
 @pytest.mark.data
 def test_level_on_ccv(load_npz):
     views, labels = load_npz("CCV")
-    found = (FPMVSCAG(20, random_state=s).fit_predict(views) for s in range(10))
+    found = (FPMVSCAG(20, random_state=s).fit_predict(views) for s in range(4))
     scores = [clustering_scores(labels, f) for f in found]
     assert np.mean([s["ACC"] for s in scores]) == pytest.approx(0.2282, abs=0.02)
     assert np.mean([s["NMI"] for s in scores]) == pytest.approx(0.1582, abs=0.02)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.engine.local import open_engine
@@ -12,7 +13,14 @@ from manyview.metrics import ari
 from manyview.running import progress
 from manyview.views.views import Views
 
-ESTIMATORS = [S2MVTC, SequenceS2MVTC, AnchorSpectral]
+SMALL = {"n_init": 2, "random_state": 0}
+ROUNDS = {"n_anchors": 60, "max_iter": 2}
+QUICK = {
+    S2MVTC: {"n_graph_anchors": 100, **ROUNDS, **SMALL},
+    SequenceS2MVTC: {**ROUNDS, **SMALL},
+    AnchorSpectral: {"n_graph_anchors": 100, **SMALL},
+}
+ESTIMATORS = list(QUICK)
 KINDS = ("arrays", "mapped", "tensors")
 
 
@@ -42,14 +50,14 @@ def test_here_everything_goes_together_but_limits_and_tensors(
     three_views, estimator, kind, tmp_path, passes
 ):
     views = three_views[0]
-    wanted = estimator(4, random_state=0).fit(views).labels_
+    start = estimator(4, **QUICK[estimator])
+    wanted = clone(start).fit(views).labels_
     data = given_as(kind, views, tmp_path)
     places = itertools.product((None, "cpu"), (None, "2GB"), (None, "saved"))
     for number, (device, limit, saved) in enumerate(places):
         checkpoint = saved and tmp_path / f"{saved}{number}"
-        model = estimator(
-            4, random_state=0, device=device, memory_limit=limit, checkpoint=checkpoint
-        )
+        place = {"device": device, "memory_limit": limit, "checkpoint": checkpoint}
+        model = clone(start).set_params(**place)
         passes.clear()
         if kind == "tensors" and limit is not None:
             with pytest.raises(InputError, match=r"memory_limit='2GB'.*device='cpu'"):

@@ -37,11 +37,17 @@ def test_the_tables_line_variants_up_with_the_papers(record):
 @pytest.mark.slow
 @pytest.mark.data
 def test_ccv_shows_the_papers_pattern_as_filed_and_none_shuffled(data_dir, tmp_path):
+    # Those near 0.1 spread by 0.02 and get one seed; the means of the others are near
+    # each other.
+    low = [("file", {"smoothing_weight": 0.0}), ("shuffled", {})]
+    high = [("file", {"beta": 0.0}), ("file", {"kernel": "linear"}), ("file", {})]
     runs = [
         r
-        for r in ablation.runs([DataSet.of("CCV")])
-        if r.method == PUBLISHED and (r.order == "file" or not r.setting)
+        for r in ablation.runs([DataSet.of("CCV")], n_seeds=3)
+        if r.method == PUBLISHED
+        and (r.order, r.setting) in (high if r.seed else low + high)
     ]
+    assert len(runs) == 11
     found = summarise(execute(runs, Results(tmp_path)))
     acc = {(s.order, *s.setting): s.mean("ACC") for s in found}
     full = acc[("file",)]

@@ -71,7 +71,7 @@ def test_ccv_shuffled_falls_apart(ccv):
     views, labels, anchors = ccv
     shuffle = np.random.default_rng(0).permutation(len(labels))
     shuffled = [x[shuffle] for x in views]
-    scores = scores_of(shuffled, labels[shuffle], anchors)
+    scores = scores_of(shuffled, labels[shuffle], anchors, n_seeds=2)
     assert scores["ACC"].mean() <= 0.20
 
 
@@ -79,6 +79,7 @@ def test_ccv_shuffled_falls_apart(ccv):
 def test_leaving_out_small_directions_changes_no_label(ccv, load_npz, monkeypatch):
     views, _, anchors = ccv
     digits, truth = load_npz("Handwritten")
+    digits, truth = [x[::3] for x in digits], truth[::3]
     published = SequenceS2MVTC.as_published("CCV")
     runs = {
         "CCV as published": (published.set_params(anchors=anchors), views),
