@@ -12,6 +12,7 @@ import numpy as np
 import psutil
 import pytest
 
+from manyview.engine.resources import n_cores
 from manyview.experiments.execute import Limits, _line, execute, labels_of
 from manyview.experiments.planned_run import Run
 from manyview.experiments.results_file import Results
@@ -164,7 +165,8 @@ def test_a_data_file_that_is_gone_fails_every_run_of_it(tmp_path):
     assert record["error"].startswith("FileError")
 
 
-def test_threads_are_divided_among_jobs():
-    alone = Limits(jobs=1).threads()
-    assert Limits(jobs=alone).threads() == 1
-    assert Limits(jobs=10_000).threads() == 1
+def test_threads_allowed_are_divided_among_jobs(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    assert [Limits(jobs=n).threads() for n in (1, 2, 7, 10_000)] == [7, 3, 1, 1]
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert Limits(jobs=1).threads() == n_cores()

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import joblib
-
-from manyview.engine.resources import show_size
+from manyview.engine.resources import n_cores, show_size
 from manyview.experiments.planned_run import Record, Run, Task, group
 from manyview.experiments.results_file import Results
 from manyview.running import progress
@@ -41,7 +39,7 @@ class Limits:
 
     def threads(self) -> int:
         """Cores of each process."""
-        return int(max(1, joblib.cpu_count() // self.jobs))
+        return max(1, n_cores() // self.jobs)
 
 
 def execute(
