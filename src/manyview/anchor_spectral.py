@@ -14,6 +14,7 @@ from manyview.base import PassClusterer
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.engine.plan import Need
 from manyview.kmeans.passes import FIELD, kmeans
+from manyview.predicting import GrowsByPieces
 from manyview.running.callbacks import with_callbacks
 from manyview.stages.anchor_graph import (
     fit_graph,
@@ -34,7 +35,7 @@ def embed_step(block: Block, state: State, shared: Matrix) -> Result:
 
 
 @dataclass(eq=False, repr=False)
-class AnchorSpectral(PassClusterer):
+class AnchorSpectral(GrowsByPieces, PassClusterer):
     """Spectral clustering of the multi-view anchor graph.
 
     Clusters the unit rows of F exp(−Λ/λ), where F (n_samples, 2 n_clusters) are

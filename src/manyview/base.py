@@ -127,7 +127,8 @@ class MultiViewClusterer(
         """Store the labels; warn of too few clusters, or one with nearly all rows."""
         host = labels if is_dask(labels) else to_host(labels)
         self.labels_ = labels if is_torch_array(labels) else host.astype(np.intp)
-        self.__dict__.pop("outlier_score_", None)  # which was of an earlier fit
+        for name in ("outlier_score_", "changes_", "_growth"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         problem = None if is_dask(labels) else degenerate(host, self.n_clusters_)
         if problem:
             about = f"{type(self).__name__} {problem}"
@@ -137,7 +138,7 @@ class MultiViewClusterer(
     def _without_rows(self) -> Self:
         """What new rows need of the fitted model: it may travel to many workers."""
         model = copy.copy(self)
-        for name in ("labels_", "embedding_", "outlier_score_"):
+        for name in ("labels_", "embedding_", "outlier_score_", "_growth"):
             model.__dict__.pop(name, None)
         return model
 

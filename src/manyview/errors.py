@@ -75,6 +75,10 @@ class OutsideWarning(ManyviewWarning):
     """New rows lie outside all that the model has seen."""
 
 
+class DriftWarning(ManyviewWarning):
+    """New rows no longer fit the model they were added to."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that names the nearest of the known names, or nothing."""
     plain = {plain_name(k): k for k in known}

@@ -25,6 +25,7 @@ from manyview.kmeans.nodes import Nodes, label_rows
 from manyview.kmeans.passes import FIELD, LABELS, Centres
 from manyview.selection import neighbour_score
 from manyview.stages.reach import BEYOND, Reach, look_beyond
+from manyview.views.arguments import check_no_view
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
 from manyview.views.views import Views
 
@@ -179,8 +180,11 @@ class PredictsByReplay(
         found: IntArray = engine.read(LABELS)
         return found if is_torch_array(found) else found.astype(np.intp, copy=False)
 
-    def _placed_of(self, views: Views) -> FloatArray:
-        """Labels, certainty and distances in units of the reach, side by side."""
+    def _placed_of(self, views: Views, *, embedded: bool = False) -> FloatArray:
+        """Labels, certainty and distances in units of the reach, side by side.
+
+        With `embedded` the embedding stands beside them.
+        """
         engine = self._embed(views)
         label_rows(engine, self._passes.centres, self._passes.nodes)
         labels, rows = to_host(engine.read(LABELS)), to_host(engine.read(FIELD))
@@ -190,7 +194,8 @@ class PredictsByReplay(
             own = to_host(engine.read(BEYOND))
             beyond = own[:, np.argsort(self._passes.view_order)].astype(np.float64)
         sure = sure / np.maximum(beyond.max(axis=1), 1.0)
-        return np.column_stack([labels, sure, beyond])
+        parts = [labels, sure, beyond, *([rows] if embedded else [])]
+        return np.column_stack(parts)
 
     def _embedding_of(self, views: Views) -> FloatArray:
         found: FloatArray = self._embed(views).read(FIELD)
@@ -233,3 +238,52 @@ class PredictsByReplay(
 
         named: FloatArray = pandas.DataFrame(values, index=names)
         return named
+
+
+class GrowsByPieces:
+    """Rows that come in pieces; for methods that know no order of the rows."""
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add the rows of `X`; the first call fits the model to them.
+
+        Up to 8,192 rows the model keeps them and fits all of them again: the clusters
+        are those of one fit of everything, in whatever order the pieces came, and the
+        ones that live on keep their numbers. Beyond, anchors, graph and labels stand,
+        and new rows go through the same passes. `labels_` and `embedding_` are of all
+        rows, in the order they came; `changes_` says which old rows have another label,
+        and whether new rows drift so far that a `refit` is due, as a warning does.
+
+        Parameters
+        ----------
+        X : views, as in `fit`
+            New rows, in the views of those before.
+        y : ignored
+
+        Examples
+        --------
+        >>> from manyview import S2MVTC
+        >>> from manyview.datasets import make_views
+        >>> views = make_views(300, (5, 4), 3, random_state=0)
+        >>> model = S2MVTC(3, random_state=0)
+        >>> for start in (0, 100, 200):
+        ...     model = model.partial_fit(views[start : start + 100])
+        >>> len(model.labels_), len(model.changes_.relabelled), model.n_rows_kept_
+        (300, 0, 300)
+        """
+        check_no_view(y)
+        found: Self = manyview.growing.partial_fit(self, X)
+        return found
+
+    @property
+    def n_rows_kept_(self) -> int:
+        """How many rows the model holds, and its file with it, in order to grow."""
+        rows = getattr(getattr(self, "_growth", None), "rows", None)
+        return 0 if rows is None else int(rows[0].shape[0])
+
+    def forget_rows(self) -> Self:
+        """Let go of the rows that `partial_fit` has kept, for instance before `save`.
+
+        The model does all else as before; few rows cannot be added to any more.
+        """
+        self.__dict__.pop("_growth", None)
+        return self

@@ -34,6 +34,7 @@ from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans, partition
+from manyview.predicting import GrowsByPieces
 from manyview.running import progress
 from manyview.running.callbacks import with_callbacks
 from manyview.sequence_s2mvtc import SequenceS2MVTC
@@ -77,7 +78,7 @@ RANK_TOL = 1e-3
 
 
 @dataclass(eq=False, repr=False)
-class S2MVTC(PassClusterer):
+class S2MVTC(GrowsByPieces, PassClusterer):
     """Scalable multi-view tensor clustering (Long et al., CVPR 2024), in any row order.
 
     Minimises, with the rows of B_v and B_bar of one length and Y_v in span(F),

@@ -327,10 +327,12 @@ def test_the_file_says_what_it_is(fitted, saved):
     (name, text), *arrays = parts_of(saved)
     assert name == "model.json"
     meta = json.loads(text)
-    assert meta["format"] == "manyview model" and meta["version"] == 4
+    assert meta["format"] == "manyview model" and meta["version"] == 5
     assert meta["manyview"] == manyview.__version__
     assert meta["class"] == "AnchorSpectral"
-    assert set(meta) == {"format", "version", "manyview", "class", "params", "fitted"}
+    assert meta["rows kept"] == 0
+    known = {"format", "version", "manyview", "class", "rows kept", "params", "fitted"}
+    assert set(meta) == known
     assert meta["params"]["n_clusters"] == 3
     assert not set(meta["params"]) & set(PLACE)
     assert "labels_" in meta["fitted"]
@@ -433,7 +435,7 @@ def test_every_refusal_names_the_file_and_what_to_do(saved, tmp_path):
         manyview.load_model(strange)
     old = changed(saved, tmp_path, lambda meta: meta.update(version=0, manyview="0.9"))
     with pytest.raises(
-        FileError, match=r"version 0 .*reads versions 1 to 4.*manyview 0\.9"
+        FileError, match=r"version 0 .*reads versions 1 to 5.*manyview 0\.9"
     ):
         manyview.load_model(old)
     gone = {"class": "Gone", "manyview": "0.9"}

@@ -13,7 +13,7 @@ import numpy as np
 
 from manyview.errors import FileError, ManyviewWarning
 
-VERSION = 4  # of the model format: files of all earlier ones are translated
+VERSION = 5  # of the model format: files of all earlier ones are translated
 Content = dict[str, Any]
 
 # Version 1 named records and hidden values as the code of its release did.
@@ -175,4 +175,14 @@ def _from_3(content: Content) -> Content:
     return content
 
 
-_STEPS: tuple[Callable[[Content], Content], ...] = (_from_1, _from_2, _from_3)
+def _from_4(content: Content) -> Content:
+    """Version 5 adds the rows that a model keeps in order to grow."""
+    return content
+
+
+_STEPS: tuple[Callable[[Content], Content], ...] = (
+    _from_1,
+    _from_2,
+    _from_3,
+    _from_4,
+)

@@ -44,6 +44,7 @@ def write_model(
         "version": VERSION,
         "manyview": __version__,
         "class": kind.__name__,
+        "rows kept": getattr(model, "n_rows_kept_", 0),
         "params": {k: encoder.encode(v, f"parameter {k}") for k, v in kept.items()},
         "fitted": {
             _name_in_file(k): encoder.encode(v, k)

@@ -78,7 +78,12 @@ RECORDS = {
         "stages.order_report.OrderReport", "index_nmi changes expected_changes"
     ),
     "change": _record("growing.changes.Change", "kind before after rows views"),
-    "changes": _record("growing.changes.Changes", "events overlap changed_rows"),
+    "changes": _record(
+        "growing.changes.Changes", "events overlap changed_rows relabelled refit_due"
+    ),
+    # What it keeps in order to grow; rows that a file holds are in it.
+    "growth": _record("growing.adding.Growth", "rows present looks waiting"),
+    "measured": _record("growing.comparing.Measured", "labels distances"),
     # What a checkpoint keeps besides.
     "ridge": _record("stages.ridge.Ridge", "reduce factor mean gram"),
     "weighed gram": _record("stages.ridge.Weighed", "gram lam"),
@@ -97,6 +102,7 @@ RECORDS = {
 ATTRIBUTES = {
     "dtype": "_dtype",
     "feature maps": "_maps",
+    "growth": "_growth",
     "moments": "_moments",
     "passes": "_passes",
     "projections": "_Us",

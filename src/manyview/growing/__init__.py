@@ -1,5 +1,6 @@
 """Data that grows or changes, and clusters from coarse to fine."""
 
+from manyview.growing.adding import partial_fit
 from manyview.growing.changes import Change, Changes
 from manyview.growing.drifting import Drift, drift
 from manyview.growing.refitting import refit
@@ -13,5 +14,6 @@ __all__ = [
     "Split",
     "drift",
     "hierarchy",
+    "partial_fit",
     "refit",
 ]

@@ -71,7 +71,7 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a refit has changed.
+    """What a refit, or rows that were added, have changed.
 
     Attributes
     ----------
@@ -82,21 +82,28 @@ class Changes(NamedTuple):
         last line are rows that had no cluster before.
     changed_rows : int
         Rows that have another number than before.
+    relabelled : array (changed_rows,)
+        Which rows of the model these are.
+    refit_due : str
+        Why the model should be fitted again, where added rows no longer fit it.
     """
 
     events: tuple[Change, ...]
     overlap: Matrix
     changed_rows: int
+    relabelled: Matrix = np.empty(0, dtype=np.intp)
+    refit_due: str = ""
 
     @property
     def sentence(self) -> str:
-        """How many of each kind, and how many rows have moved."""
+        """How many of each kind, how many rows have moved, and if a refit is due."""
         counts = {kind: len(self.of(kind)) for kind in KINDS}
         parts = [f"{n} {kind}" for kind, n in counts.items() if n]
         rows = int(self.overlap.sum())
         return (
             f"Clusters: {', '.join(parts)}; {self.changed_rows:,} of {rows:,} rows "
-            "have another cluster than before."
+            f"have another cluster than before.{' ' * bool(self.refit_due)}"
+            f"{self.refit_due}"
         )
 
     def of(self, kind: str) -> list[Change]:

@@ -78,18 +78,19 @@ def refit(
     n_numbers = max(n_before, int(ids.max()) + 1)
     rename_clusters(other, ids, n_numbers)
     moved = moved_views(old, new._replace(labels=ids[after]), n_numbers)
-    overlap = contingency(before, ids[after], (n_before, n_numbers))
-    other.changes_ = _changes(model, overlap, moved)
+    other.changes_ = _changes(model, before, ids[after], moved)
     take_over(model, other)
     return model.set_params(**changed)
 
 
-def _changes(model: Any, overlap: Matrix, moved: Matrix) -> Changes:
-    """Of the model before: what the overlap with the clusters after says."""
-    known, own = overlap[:-1], on_host(model.labels_)
-    sizes = np.bincount(own[own >= 0], minlength=len(known))
+def _changes(model: Any, before: Matrix, after: Matrix, moved: Matrix) -> Changes:
+    """Of the model before: what its clusters and those after share."""
+    n_before, own = len(model._passes.centres.points), on_host(model.labels_)
+    overlap = contingency(before, after, (n_before, len(moved)))
+    sizes = np.bincount(own[own >= 0], minlength=n_before)
     events = tell(overlap, sizes, moved, tuple(model.view_names_))
-    return Changes(events, overlap, int(known.sum() - np.trace(known)))
+    relabelled = np.flatnonzero((before >= 0) & (before != after))
+    return Changes(events, overlap, len(relabelled), relabelled)
 
 
 def _check_former(former: Any, n_rows: int, n_before: int) -> Matrix | None:

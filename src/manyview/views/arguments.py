@@ -52,6 +52,11 @@ class NamedParameters:
                     f"{kind} cannot place new rows: it has no {name}. Use a method "
                     "that can; manyview.all_methods() tells by its tags."
                 )
+            if name == "partial_fit":
+                raise UnsupportedError(
+                    f"{kind} cannot take rows piece by piece: it has no partial_fit. "
+                    "Use S2MVTC or AnchorSpectral, or fit all rows at once."
+                )
             if name[-1] == "_" != name[0] and "labels_" not in self.__dict__:
                 raise errors.NotFittedError(
                     f"This {kind} instance is not fitted yet, so it has no {name}. "
