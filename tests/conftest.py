@@ -98,6 +98,13 @@ def xp(request: pytest.FixtureRequest):
 
 
 @pytest.fixture
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ``n_clusters="auto"`` tries is 2 to 7, against two clouds of each shape."""
+    monkeypatch.setattr("manyview.selection.CANDIDATES", range(2, 8))
+    monkeypatch.setattr("manyview.stages.no_clusters.N_CLOUDS", 2)
+
+
+@pytest.fixture
 def three_views() -> tuple[list[np.ndarray], np.ndarray]:
     """300 shuffled rows in 4 groups, seen through three views of unlike shape."""
     rng = np.random.default_rng(7)

@@ -18,7 +18,6 @@ from scipy.io import savemat
 import manyview
 from manyview import baselines, cli, metrics
 from manyview.cli.app import app
-from manyview.present.plot import COLOURS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -247,25 +246,6 @@ def test_the_readme_shows_rows_of_the_comparison() -> None:
     measured = (DOCS / "measured" / "orders-ccv.md").read_text("utf-8")
     table = script("ccv_tables")["readme_table"](measured)
     assert table in (ROOT / "README.md").read_text("utf-8")
-
-
-@pytest.mark.slow
-def test_the_picture_of_the_digits_is_what_the_demo_draws(tmp_path: Path) -> None:
-    """By the share of every colour: t-SNE may lie another way on another machine."""
-    images = pytest.importorskip("matplotlib.image", reason="no matplotlib")
-    assert cli.main(["demo", "--out", str(tmp_path / "demo")]) == 0
-    made = images.imread(tmp_path / "demo" / "embedding.png")
-    kept = images.imread(DOCS / "_static" / "digits.png")
-    assert made.shape == kept.shape
-    assert colour_shares(made) == pytest.approx(colour_shares(kept), abs=0.01)
-
-
-def colour_shares(picture: Any) -> list[float]:
-    """Share of the pixels next to each colour of the plots, largest first."""
-    palette = [[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in COLOURS]
-    away = np.abs(picture[:, :, None, :3] - np.array(palette)).max(axis=3)
-    close = [float((away[:, :, i] < 0.1).mean()) for i in range(len(palette))]
-    return sorted(close, reverse=True)
 
 
 def test_reference_names_everything_public() -> None:

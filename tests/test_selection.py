@@ -84,6 +84,7 @@ def test_rows_in_another_order_give_the_same_answer():
     assert np.allclose(first.gap, second.gap, atol=1e-3)
 
 
+@pytest.mark.usefixtures("few_candidates")
 def test_auto_settles_the_number_and_says_what_it_found():
     views = make_views(200, (6, 8), 4, random_state=0)
     for kind in (S2MVTC, AnchorSpectral):
@@ -94,6 +95,7 @@ def test_auto_settles_the_number_and_says_what_it_found():
         assert np.array_equal(model.predict(views), model.labels_)
 
 
+@pytest.mark.usefixtures("few_candidates")
 def test_auto_asks_the_engine_of_the_fit(monkeypatch):
     views = make_views(200, (6, 8), 4, random_state=0)
     opened = []
@@ -117,6 +119,7 @@ def test_the_place_of_the_rows_is_heard_of(place):
         choose_n_clusters(views, **place)
 
 
+@pytest.mark.usefixtures("few_candidates")
 def test_auto_on_noise_warns_and_goes_on():
     rng = np.random.default_rng(0)
     views = [rng.normal(size=(200, 5)), rng.normal(size=(200, 4))]

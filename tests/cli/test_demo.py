@@ -12,6 +12,8 @@ from manyview.files.run_folder import Run, read_meta, write_run
 from manyview.metrics import clustering_scores
 from manyview.present import plot
 
+DOCS = Path(__file__).parents[2] / "docs"
+
 
 @pytest.fixture(scope="module")
 def few():
@@ -88,9 +90,19 @@ def test_the_table_fits_a_narrow_terminal(rows, capsys) -> None:
     assert max(len(line.rstrip()) for line in lines) <= 80
 
 
+def colour_shares(picture) -> list[float]:
+    """Share of the pixels next to each colour of the plots, largest first."""
+    palette = [[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in plot.COLOURS]
+    away = np.abs(picture[:, :, None, :3] - np.array(palette)).max(axis=3)
+    close = [float((away[:, :, i] < 0.1).mean()) for i in range(len(palette))]
+    return sorted(close, reverse=True)
+
+
 @pytest.mark.slow
 def test_the_command_from_start_to_end(tmp_path: Path, capsys) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    """Its picture is that of the docs by the share of every colour: t-SNE may lie
+    another way on another machine."""
+    images = pytest.importorskip("matplotlib.image", reason="no matplotlib")
     folder = tmp_path / "demo"
     assert main(["demo", "--out", str(folder)]) == 0
     out = capsys.readouterr().out
@@ -100,3 +112,7 @@ def test_the_command_from_start_to_end(tmp_path: Path, capsys) -> None:
         "embedding.npy", "embedding.png", "labels.csv", "labels.npy", "run.json",
         "scores.csv",
     }  # fmt: skip
+    made = images.imread(folder / "embedding.png")
+    kept = images.imread(DOCS / "_static" / "digits.png")
+    assert made.shape == kept.shape
+    assert colour_shares(made) == pytest.approx(colour_shares(kept), abs=0.01)

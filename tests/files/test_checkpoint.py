@@ -95,6 +95,7 @@ def test_without_a_seed_the_first_one_is_kept(views, tmp_path):
     np.testing.assert_array_equal(model.fit(views).labels_, first)
 
 
+@pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize("kind", [S2MVTC, SequenceS2MVTC, AnchorSpectral])
 def test_the_number_of_clusters_found_at_first_is_kept(tmp_path, monkeypatch, kind):
     data = make_views(200, (6, 5), 4, noise=0.5, random_state=0)
@@ -109,6 +110,7 @@ def test_the_number_of_clusters_found_at_first_is_kept(tmp_path, monkeypatch, ki
     assert len(model._passes.centres.points) == 4
 
 
+@pytest.mark.usefixtures("few_candidates")
 def test_a_number_found_on_other_data_is_not_kept(tmp_path):
     data, other = (
         make_views(200, (6, 5), k, noise=0.5, random_state=0) for k in (3, 5)
