@@ -1,4 +1,4 @@
-"""``manyview refit``, ``manyview drift`` and ``manyview tree``."""
+"""``manyview grow``, ``refit``, ``drift`` and ``tree``."""
 
 import json
 from pathlib import Path
@@ -40,6 +40,44 @@ def test_refit_keeps_numbers_and_writes_a_run(manyview, first: Path) -> None:
     assert code == 2 and "--clusters" in err
     assert manyview(*args, "--force", "-k", 5).code == 0
     assert len(set(np.load("second/labels.npy").tolist())) == 5
+
+
+def test_grow_begins_a_model_and_adds_rows(manyview, folder: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="no pandas")
+    table = pandas.DataFrame(np.load("a.npy"), index=[f"row {i}" for i in range(300)])
+    table = table.rename(columns="c{}".format)
+    table[:200].to_csv("monday.csv"), table[200:].to_csv("tuesday.csv")
+    begin = ("grow", "monday.csv", *FIT)
+    code, out, err = manyview(*begin)
+    assert code == 0 and "200 rows so far; its file holds 200" in out, err
+    args = ("grow", "tuesday.csv", "--onto", "first", "-o", "second")
+    code, out, err = manyview(*args)
+    assert code == 0 and "300 rows so far; its file holds 300" in out, err
+    labels = np.load("second/labels.npy")
+    assert len(labels) == 300 and "4 kept" in out
+    _, *lines = Path("second/labels.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == list(table.index)
+    meta = read_meta("second")
+    assert (
+        meta["command"] == "grow" and meta["rows_kept"] == meta["data"]["rows"] == 300
+    )
+    assert manyview("fit", "a.npy", *FIT[:-1], "whole").code == 0
+    whole = np.load("whole/labels.npy")
+    assert len({*zip(whole.tolist(), labels.tolist(), strict=True)}) == 4
+    assert manyview(*args).code == 2  # there is a run already
+
+
+def test_what_cannot_grow_is_said(manyview, first: Path) -> None:
+    code, _, err = manyview(
+        "grow", "a100.npy", "b100.npy", "--onto", "first", "-o", "x"
+    )
+    assert code == 2 and "keeps none of its 200 rows" in err
+    code, _, err = manyview("grow", "a.npy", "-o", "x")
+    assert code == 2 and "--onto" in err and "neither" in err
+    code, _, err = manyview("grow", "a.npy", "-k", 3, "--onto", "first", "-o", "x")
+    assert code == 2 and "both" in err
+    code, _, err = manyview("grow", "a.npy", "-k", 3, "--method", "FastMICE", "-o", "x")
+    assert code == 2 and "FastMICE cannot take rows piece by piece" in err
 
 
 def test_drift_says_what_no_longer_fits(manyview, first: Path) -> None:

@@ -17,15 +17,15 @@ from manyview.cli.experiment_commands import (
     scaling,
     sensitivity,
 )
-from manyview.cli.growing_commands import drift, refit, tree
+from manyview.cli.growing_commands import drift, grow, refit, tree
 from manyview.cli.model_commands import explain, outliers, predict, report
 
 # A new command: a function in a file of its group, and its name here.
 PANELS = {
     "Start": (demo,),
     "Cluster": (
-        fit, predict, refit, drift, explain, tree, outliers, choose_k, report, score,
-        methods,
+        fit, predict, grow, refit, drift, explain, tree, outliers, choose_k, report,
+        score, methods,
     ),
     "Data": (info, convert, datasets, plan),
     "Experiments": (

@@ -1,9 +1,10 @@
-"""``manyview refit``, ``drift`` and ``tree``."""
+"""``manyview grow``, ``refit``, ``drift`` and ``tree``."""
 
 from __future__ import annotations
 
 import csv
 import time
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +14,111 @@ from typer import Option
 import manyview
 from manyview.cli import options, terminal
 from manyview.cli.cluster_commands import run_of
-from manyview.cli.estimator_options import parse_clusters
+from manyview.cli.estimator_options import (
+    make_estimator,
+    parse_clusters,
+    parse_settings,
+)
 from manyview.cli.labels_back import LabelsBack
-from manyview.cli.read_input import read_model, read_views, record_of
+from manyview.cli.read_input import read_labels, read_model, read_views, record_of
 from manyview.errors import InputError
 from manyview.running.progress import shown
+
+
+def grow(
+    files: options.Files,
+    out: options.OutFolder,
+    onto: Annotated[
+        str | None,
+        Option(metavar="MODEL", help="What to add to; default a new model."),
+    ] = None,
+    clusters: Annotated[
+        str | None,
+        Option("--clusters", "-k", metavar="K", help="Of a new model: a number, auto."),
+    ] = None,
+    method: options.Method = "S2MVTC",
+    seed: options.Seed = 0,
+    labels: options.KnownClasses = None,
+    view: options.ViewNames = None,
+    fill: options.Fill = None,
+    join: options.Join = None,
+    settings: options.Settings = None,
+    force: options.Force = False,
+) -> None:
+    """Cluster rows that come in pieces: begin a model, or add rows to it.
+
+    The labels written are of all rows so far, in the order they came. Up to 8,192 rows
+    the model file holds the rows themselves.
+
+    \b
+    Example:
+      manyview grow monday.mat -k 20 -o runs/monday
+      manyview grow tuesday.mat --onto runs/monday -o runs/tuesday
+    """  # fmt: skip
+    from manyview.files.json_value import json_value
+    from manyview.files.run_folder import MODEL, check_target, writing
+
+    model = _to_grow(onto, clusters, method, seed, settings)
+    check_target(out, force=force)
+    start = time.perf_counter()
+    remembers = hasattr(model, "fill_values_")
+    views = read_views(files, view, labels, None if remembers else fill, join)
+    views.labels = None  # of this piece alone
+    reading, start = time.perf_counter() - start, time.perf_counter()
+    with shown(True, "Adding the rows"):
+        model.partial_fit(views)
+    timings = {"reading": reading, "fitting": time.perf_counter() - start}
+    changes = [] if onto is None else model.changes_.events
+    extra = {"command": "grow", "onto": onto, "rows_kept": model.n_rows_kept_}
+    extra["changes"] = [json_value(event._asdict()) for event in changes]
+    names, views.row_names = _names_of_all(onto, views.row_names), None
+    source = {"added": record_of(files, labels, fill, join)}
+    run = run_of(model, views, source, timings, extra)
+    data = {**run.data, "rows": len(run.labels)}
+    with writing(out, replace(run, row_names=names, data=data), force=force) as place:
+        model.save(place / MODEL)
+    if onto is not None:
+        terminal.show_table(model.changes_.table())
+    kept = model.n_rows_kept_
+    held = f"its file holds {kept:,} of them" if kept else "its file holds none of them"
+    terminal.say(f"{run.method}: {len(run.labels):,} rows so far; {held}")
+    folder = Path(out).expanduser().absolute()
+    terminal.say_written(folder, "Labels, model and record")
+
+
+def _to_grow(
+    onto: str | None,
+    clusters: str | None,
+    method: str,
+    seed: int,
+    settings: list[str] | None,
+) -> Any:
+    """The model to add to, or a new one; it must be able to grow."""
+    if (onto is None) == (clusters is None):
+        seen = "neither" if onto is None else "both"
+        raise InputError(
+            "grow begins a model with --clusters K, or adds rows to one with --onto "
+            f"MODEL; got {seen}. Give one of them."
+        )
+    if onto is None:
+        model: Any = make_estimator(
+            method, str(clusters), seed, parse_settings(settings)
+        )
+    else:
+        model = read_model(onto)
+    _ = model.partial_fit  # a method without it says so
+    return model
+
+
+def _names_of_all(onto: str | None, names: Any) -> Any:
+    """Names of the rows so far, where they are known; else they are numbered."""
+    from manyview.files.run_folder import META
+
+    if onto is None or names is None:
+        return names
+    if not (Path(onto).expanduser() / META).is_file():
+        return None
+    return [*(read_labels(onto).names or []), *names]
 
 
 def refit(
