@@ -355,7 +355,13 @@ class S2MVTC(GrowsByPieces, PassClusterer):
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         return rounds_cost(
-            n_samples, n_features, itemsize, self, graph=True, n_rounds=self.max_iter
+            n_samples,
+            n_features,
+            itemsize,
+            self,
+            graph=True,
+            n_rounds=self.max_iter,
+            communities=n_samples <= sizes.exact_rows,
         )
 
     def _replay(self, engine: Engine) -> None:

@@ -5,7 +5,13 @@ import pytest
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.engine.contract import lowered
-from manyview.stages.costs import UNKNOWN_CLUSTERS, graph_cost, plan_of, rounds_cost
+from manyview.stages.costs import (
+    UNKNOWN_CLUSTERS,
+    Shape,
+    graph_cost,
+    plan_of,
+    rounds_cost,
+)
 from manyview.views.views import Views
 
 WIDTHS = (20, 30)
@@ -55,3 +61,12 @@ def test_a_plan_counts_the_rows_of_the_views(model):
     assert str(plan_of(model, views)).startswith("500 rows")
     with lowered(block_rows=100):
         assert str(plan_of(model, views)).startswith("500 rows in blocks of 100;")
+
+
+def test_few_rows_pay_for_their_neighbours_and_not_for_starts():
+    model = S2MVTC(7, n_anchors=100)
+    own = [plan_of(model, Shape(n, WIDTHS)).seconds for n in (2000, 4000, 8000)]
+    assert np.diff(own)[1] > 3 * np.diff(own)[0]  # with the square of the rows
+    with lowered(exact_rows=1000):
+        cost = model._cost(2000, WIDTHS, 4)
+    assert cost.setup_flops > model._cost(2000, WIDTHS, 4).setup_flops

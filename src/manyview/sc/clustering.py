@@ -138,7 +138,7 @@ def _write_graph(table: Any, graph: CellGraph, rows: Any, key: str) -> None:
         "use_rep": f"X_{key}",
     }
     if is_mudata(table):  # muon looks for each modality's own, and -1 for all columns
-        params["use_rep"] = {name: f"X_{key}" for name in table.mod}
-        params["n_pcs"] = {name: -1 for name in table.mod}
+        params["use_rep"] = dict.fromkeys(table.mod, f"X_{key}")
+        params["n_pcs"] = dict.fromkeys(table.mod, -1)
     keys = {f"{name}_key": f"{key}_{name}" for name in kept}
     table.uns[f"{key}_neighbors"] = {**keys, "params": params}

@@ -51,6 +51,12 @@ NEAREST = 2.0
 # A float64 matrix of size m is brought to three diagonals in so many m³ operations
 # of a float32 product (timed).
 RIDGE_WORK = 6.0
+# Communities of all rows: pairs of rows a second whose distance is found and looked
+# at, in a view or in the embedding, and seconds beside that (timed).
+NEIGHBOUR_RATE = 2e8
+COMMUNITY_SECONDS = 0.3
+# One search for anchors of a view, however few its rows (timed).
+SEARCH_SECONDS = 0.02
 FLOAT64 = 8.0
 
 
@@ -128,7 +134,14 @@ def search_cost(n: int, n_features: tuple[int, ...], n_anchors: int) -> Cost:
         rows, steps = min(n, LARGE_ROWS_PER_ANCHOR * n_anchors), LARGE_STEPS
     entries = float(rows) * n_anchors * steps
     flops, touched = 2.0 * entries * sum(n_features), 4.0 * entries * len(n_features)
-    return Cost([], 0, 0, 0.0, 0.0, setup_flops=flops, setup_touched=touched)
+    seconds = SEARCH_SECONDS * len(n_features)
+    return Cost([], 0, 0, 0.0, 0.0, flops, touched, seconds)
+
+
+def communities_cost(n: int, n_views: int) -> Cost:
+    """Neighbours of all rows in every view, and of all labels in the embedding."""
+    seconds = COMMUNITY_SECONDS + (n_views + 2.0) * float(n) ** 2 / NEIGHBOUR_RATE
+    return Cost([], 0, 0, 0.0, 0.0, setup_seconds=seconds)
 
 
 def spectrum_seconds(entries: float, size: int, n_views: int, n_clusters: int) -> float:
@@ -141,8 +154,15 @@ def spectrum_seconds(entries: float, size: int, n_views: int, n_clusters: int) -
     return read / LANCZOS_RATE
 
 
-def graph_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -> Cost:
-    """The anchor graph, its basis, and k-means on as many columns."""
+def graph_cost(
+    n: int,
+    n_features: tuple[int, ...],
+    itemsize: int,
+    model: Any,
+    *,
+    communities: bool = False,
+) -> Cost:
+    """The anchor graph, its basis, and k-means on as many columns or communities."""
     n_clusters, n_views = _clusters(model), len(n_features)
     width, n_anchors = VECTORS * n_clusters, setting(model, "n_graph_anchors")
     share = max(n_anchors // n_views, 1)
@@ -164,7 +184,7 @@ def graph_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -
         flops=2.0 * looked_at * columns * size / n_views
         + 2.0 * n * width * n_clusters * MOST_PASSES,
         touched=NEAREST * looked_at * size * itemsize,
-        setup_flops=NARROW * (model.n_init + 1) * starts,
+        setup_flops=0.0 if communities else NARROW * (model.n_init + 1) * starts,
         setup_seconds=seconds,
         sent_bytes=FLOAT64 * size * (columns / n_views + width),
         gathered_bytes=sampled * ties * (FLOAT64 + 4)
@@ -174,7 +194,7 @@ def graph_cost(n: int, n_features: tuple[int, ...], itemsize: int, model: Any) -
         search = search_cost(n, n_features, level)
         for _ in range(n_draws):
             own = own.plus(search)
-    return own
+    return own.plus(communities_cost(n, n_views)) if communities else own
 
 
 def rounds_cost(
@@ -185,6 +205,7 @@ def rounds_cost(
     *,
     graph: bool,
     n_rounds: int,
+    communities: bool = False,
 ) -> Cost:
     """Features, their Grams, and the rounds."""
     n_clusters = _clusters(model)
@@ -217,5 +238,5 @@ def rounds_cost(
         kept = [Need("F", (2.0 * n_low - 1) * itemsize), Need("labels", 8.0)]
         return own.plus(Cost(kept, 1 + MOST_PASSES, 0, 0.0, 0.0))
     # Two passes are the same for both.
-    more = graph_cost(n, n_features, itemsize, model)
+    more = graph_cost(n, n_features, itemsize, model, communities=communities)
     return own.plus(more._replace(passes=more.passes - 2, reads=2))
