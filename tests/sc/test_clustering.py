@@ -82,7 +82,7 @@ PEAK = textwrap.dedent(
     from manyview import S2MVTC
 
     rng = np.random.default_rng(0)
-    n, d, per_row = 6000, 20000, 60
+    n, d, per_row = 6000, 40000, 60
     group = rng.integers(4, size=n)
     # Every group has markers of its own among the many features.
     columns = rng.integers(0, d, size=(n, per_row))
