@@ -302,7 +302,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", action="store_true", help="fill in docs/dask.md")
     args = parser.parse_args(arguments)
     if args.quick:
-        args.rows, args.width = min(args.rows, 6000), min(args.width, 8)
+        args.rows, args.width = min(args.rows, 1500), min(args.width, 8)
     found = {"ratio": ratio, "disk": disk}[args.what](args)
     passes = found.pop("passes")
     for name, value in found.items():

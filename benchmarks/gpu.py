@@ -341,7 +341,7 @@ def main() -> None:
     name = torch.cuda.get_device_name(device) if is_cuda else "torch on the CPU"
     parts: dict[str, Any] = {"machine": figures.machine(), "device": name}
     print(figures.describe(parts["machine"]), name, flush=True)
-    rows = (500, 500, 500, 500) if quick else (N_YOUTUBE, 10**6, 10**7, 20_000)
+    rows = (200, 200, 200, 200) if quick else (N_YOUTUBE, 10**6, 10**7, 20_000)
     repeats = 1 if quick else 3
     attempt(parts, "ceilings", lambda: ceilings(device, 256 if quick else 8192))
     rates = parts["ceilings"]

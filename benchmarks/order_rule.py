@@ -143,7 +143,7 @@ def main() -> None:
 
 def measure(options: argparse.Namespace, client: Any) -> None:
     """All sets asked for, one after the other."""
-    sizes = {"n_samples": 400, "n_features": [5, 8], "n_clusters": 3}
+    sizes = {"n_samples": 200, "n_features": [5, 8], "n_clusters": 3}
     small, rows = DataSet.generated("small", random_state=0, **sizes), []
     for data in [small] if options.quick else unordered(options.data):
         for row in compare(data, client):

@@ -172,7 +172,9 @@ JOBS = {
 }
 
 
-def one_set(name: str, rows: int, methods: tuple[str, ...]) -> list[dict[str, Any]]:
+def one_set(
+    name: str, rows: int, methods: tuple[str, ...], repeats: int
+) -> list[dict[str, Any]]:
     """All methods on one shape, ratios against the yardstick in the same run."""
     rate = child.matrix_rate()
     found: dict[str, dict[str, Any]] = {}
@@ -182,12 +184,12 @@ def one_set(name: str, rows: int, methods: tuple[str, ...]) -> list[dict[str, An
                 continue
             shared = os.path.join(folder, "shared.npz")  # noqa: PTH118
             job = {"name": name, "rows": rows, "method": method, "shared": shared}
-            repeats = REPEATS if method.startswith("as published") else 1
-            runs = [child.run(__file__, job) for _ in range(repeats)]
+            times = repeats if method.startswith("as published") else 1
+            runs = [child.run(__file__, job) for _ in range(times)]
             for run in runs:
                 print(name, rows, method, run, flush=True)
             found[method] = sorted(runs, key=lambda r: r.get("seconds", 0.0))[
-                repeats // 2
+                times // 2
             ]
     yard = found.get("direct", {})
     table = []
@@ -236,7 +238,8 @@ def main() -> None:
         names, methods, options.rows = ["CCV"], QUICK, 400
     table, rows = [], {k.name: k.rows for k in known()}
     for name in names:
-        table += one_set(name, options.rows or rows[name], methods)
+        size = options.rows or rows[name]
+        table += one_set(name, size, methods, 1 if options.quick else REPEATS)
     found = {"machine": figures.machine(), "matrix_rate": child.matrix_rate()}
     figures.save(options.out, found | {"results": table})
     text = figures.table(table)
