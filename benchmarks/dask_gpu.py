@@ -130,7 +130,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", action="store_true", help="fill in docs/dask.md")
     args = parser.parse_args(arguments)
     if args.quick:
-        args.rows, args.width, args.repeats = min(args.rows, 4000), 8, 1
+        args.rows, args.width, args.repeats = min(args.rows, 1500), 8, 1
     content: dict[str, Any] = {
         "machine": figures.machine(),
         "device": device_name(args.device),

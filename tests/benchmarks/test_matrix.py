@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import warnings
 
 import pytest
 
@@ -129,6 +130,19 @@ def opened(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def workers():
+    """Two workers of Dask for all cells: threads of this process."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    asked = {"n_workers": work.N_WORKERS, "threads_per_worker": 1, "memory_limit": 0}
+    with (
+        distributed.LocalCluster(**asked, processes=False, dashboard_address=None) as c,
+        distributed.Client(c) as client,
+    ):
+        client.run(warnings.filterwarnings, **work.STRICT)
+        yield client
+
+
+@pytest.fixture(scope="module")
 def plain(opened):
     """The plain fit in memory, by cell."""
     found = {}
@@ -145,9 +159,11 @@ def plain(opened):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::manyview.errors.ManyviewWarning")
 @pytest.mark.parametrize("cell", SELECTED, ids=lambda cell: cell.key)
-def test_selection(cell, opened, plain, tmp_path):
+@pytest.mark.usefixtures("few_candidates")
+def test_selection(cell, opened, plain, tmp_path, request, monkeypatch):
     if "engine" in PLACES[cell.place]:
-        pytest.importorskip("distributed", reason="Dask is not installed")
+        there = request.getfixturevalue("workers")
+        monkeypatch.setattr(work, "_cluster", lambda cell, alone: there.as_current())
     for kind, library in {"Zarr": "zarr", "Parquet": "pyarrow"}.items():
         if cell.input == kind:
             pytest.importorskip(library, reason=f"{library} is not installed")

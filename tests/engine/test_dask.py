@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -95,8 +96,14 @@ def frames(views):
     return [dd.from_pandas(table, npartitions=3) for table in tables]
 
 
-@pytest.mark.parametrize("chunked", [known, uneven, unknown, frames])
-@pytest.mark.parametrize("name", METHODS)
+CHUNKED = [known, uneven, unknown, frames]
+
+
+# How rows are chunked is settled before a method sees them.
+@pytest.mark.parametrize(
+    ("name", "chunked"),
+    [*product(["S2MVTC"], CHUNKED), ("AnchorSpectral", known), ("ConcatKMeans", known)],
+)
 def test_same_labels_as_the_local_engine(client, views, local, name, chunked):
     data = chunked(views)
     model = clone(METHODS[name]).set_params(engine=client).fit(data)
@@ -128,6 +135,7 @@ def test_arrays_in_memory_stay_arrays(client, views, local):
     assert ari(local["S2MVTC"], model.labels_) >= 0.999
 
 
+@pytest.mark.usefixtures("few_candidates")
 def test_number_of_clusters_is_chosen_from_rows_on_workers(client, views):
     model = AnchorSpectral("auto", n_graph_anchors=200, random_state=0, engine=client)
     model.fit(known(views))

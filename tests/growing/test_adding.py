@@ -298,6 +298,14 @@ def test_tensors_keep_their_kind(views, few):
     assert len(model.labels_) == len(model.embedding_) == 360
 
 
+def test_on_a_device_as_here(views, few):
+    pytest.importorskip("torch", reason="torch is not installed")
+    cuts = (slice(0, 100), slice(100, 200), slice(200, 360))
+    there, here = fed(views, cuts, model_of(device="cpu")), fed(views, cuts)
+    assert (there.labels_ == here.labels_).mean() > 0.98
+    assert len(there.embedding_) == 360
+
+
 def test_on_dask_as_here(views, few):
     distributed = pytest.importorskip("distributed", reason="no dask")
     da = pytest.importorskip("dask.array", reason="no dask")

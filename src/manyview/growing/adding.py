@@ -62,6 +62,17 @@ def partial_fit(model: Any, X: Any) -> Any:
     """Add rows to a model, or fit it to the first ones; see `S2MVTC.partial_fit`.
 
     Where anything fails, the model is as it was.
+
+    Parameters
+    ----------
+    model : S2MVTC or AnchorSpectral
+        It is changed in place, as by ``fit``.
+    X : views, as in ``fit``
+        New rows, in the views of those before.
+
+    Returns
+    -------
+    the model
     """
     grows = isinstance(model, GrowsByPieces)
     if not grows:

@@ -50,10 +50,8 @@ def stack(parts: Sequence[Any]) -> Any:
 def stack_below(above: Any, below: Any) -> Any:
     """The same of rows in memory and rows that may be on disk or on workers."""
     if is_dask(below) or is_dask(above):
-        import dask.array as da
-
-        parts = [p if is_dask(p) else da.from_array(to_host(p)) for p in (above, below)]
-        return da.concatenate(parts)
+        # Dask takes NumPy's call over, and the rows in memory with it.
+        return np.concatenate([p if is_dask(p) else to_host(p) for p in (above, below)])
     on_disk = isinstance(below, np.memmap) or reads_on_demand(below)
     if on_disk and not sp.issparse(above):
         return StackedRows(to_host(above), below)
