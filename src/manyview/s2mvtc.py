@@ -32,7 +32,7 @@ import numpy as np
 
 from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
-from manyview.kmeans.nodes import Nodes, keep_labels
+from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans, partition
 from manyview.predicting import GrowsByPieces
 from manyview.running import progress
@@ -54,11 +54,12 @@ from manyview.stages.anchors import (
     plain_features,
     sum_grams,
 )
-from manyview.stages.communities import find_communities
 from manyview.stages.costs import Cost, rounds_cost
+from manyview.stages.knowledge import Knowledge, as_given, check_knowledge
 from manyview.stages.ridge import choose_weights
 from manyview.stages.rounds import (
     GraphStart,
+    History,
     Weights,
     round_step,
     run_rounds,
@@ -66,7 +67,8 @@ from manyview.stages.rounds import (
 )
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling
-from manyview.stages.setup import Setup, enter
+from manyview.stages.setup import NO_CONFLICTS, Setup, enter
+from manyview.stages.steering import hold_communities, steer_clusters, steer_communities
 from manyview.stages.tracing import caller_trace, trace_rows
 from manyview.views.arguments import check_anchors, check_number
 
@@ -155,6 +157,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         How much each view shaped the clusters, overall and one by one.
     trace_ : list of dict
         B_v, Y_v and B_bar of the rows asked for, per round.
+    conflicts_ : array of row numbers
+        Rows that something was known of and that the data would place elsewhere.
 
     Examples
     --------
@@ -190,20 +194,35 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         return SequenceS2MVTC.as_published(data_set)
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, *, trace: Any = None) -> Self:
-        """Cluster the rows of the views.
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        partial_labels: Any = None,
+        trace: Any = None,
+    ) -> Self:
+        """Cluster the rows of the views, and keep to what is known of some.
 
         Parameters
         ----------
         X : list or dict of arrays, Views, or one array (n_samples, n_features)
         y : ignored
+        must_link, cannot_link : arrays (m, 2) of row numbers, optional
+            Pairs of rows that share a cluster; pairs that do not.
+        partial_labels : array (n_samples,) of int, optional
+            The cluster of every row, 0 … n_clusters − 1, where it is known; else −1.
         trace : array of row numbers, optional
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
         self._check_settings()
         views = self._views_to_fit(X, y)
+        told = (must_link, cannot_link, partial_labels)
+        known = check_knowledge(*told, len(views), self.n_clusters)
         with self._engine_for(views) as engine:
-            saved = self._open_checkpoint(trace=trace)
+            saved = self._open_checkpoint(trace=trace, **as_given(known))
             self._settle_n_clusters(engine, saved)
             m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
             drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
@@ -212,27 +231,18 @@ class S2MVTC(GrowsByPieces, PassClusterer):
                 features, graph = self._choose(engine, drawn, scalings, m, seeds)
                 if engine.n_samples > sizes.exact_rows:
                     drawn = drawn.without_most_rows()
-                setup = self._set_up(engine, drawn, features, graph, seeds)
+                setup = self._set_up(engine, drawn, features, graph, seeds, known)
                 drawn = drawn.without_most_rows()
                 saved.save("setup", setup)
             else:
                 enter(engine, setup.spectrum, setup.start)
             rows = None if trace is None else trace_rows(engine, trace)
             with progress.finish_the_round():
-                history = run_rounds(
-                    engine,
-                    setup.start.features,
-                    setup.ridges,
-                    self._weights(setup),
-                    setup.first,
-                    max_iter=self.max_iter,
-                    trace=rows,
-                    saved=saved,
-                )
-                # Centres of a fit that was stopped early are no step of the whole.
-                whole = len(history.objective) == self.max_iter
+                history = self._run_rounds(engine, setup, rows, saved)
+                if len(history.objective) < self.max_iter:
+                    saved = NO_CHECKPOINT  # centres of a part are no step of the whole
                 found, nodes = self._partition(
-                    engine, drawn, setup, seeds, saved if whole else NO_CHECKPOINT
+                    engine, drawn, setup, seeds, saved, known
                 )
                 self._store_rounds(engine, drawn, setup, history, found, nodes)
                 if rows is not None:
@@ -293,6 +303,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         plain: Features,
         graph: Graph,
         seeds: list[int],
+        known: Knowledge | None,
     ) -> Setup:
         """Ridges, the graph's vectors, and the start of the rounds from these."""
         grams = sum_grams(engine, plain)
@@ -305,16 +316,22 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         if self.lam is None:
             ridges, explained = choose_weights(ridges, targets)
         if engine.n_samples <= sizes.exact_rows:
-            found = find_communities(
-                drawn, graph.scalings, spectrum.weights, self.n_clusters_, seeds[2]
-            )
+            rows = (drawn, graph.scalings, spectrum.weights, self.n_clusters_, seeds[2])
+            found, strange = steer_communities(*rows, known)
         else:
+            strange = NO_CONFLICTS
             # The graph's own partition of the drawn rows, which the rounds refine.
             found = partition(
                 engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seeds[2]
             )
         anchors = tuple(kernel.anchors for kernel in features.kernels)
-        return Setup(anchors, ridges, spectrum, start, first, found, explained)
+        return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)
+
+    def _run_rounds(
+        self, engine: Engine, setup: Setup, rows: Matrix | None, saved: NoCheckpoint
+    ) -> History:
+        how = (setup.start.features, setup.ridges, self._weights(setup), setup.first)
+        return run_rounds(engine, *how, max_iter=self.max_iter, trace=rows, saved=saved)
 
     def _partition(
         self,
@@ -323,12 +340,16 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         setup: Setup,
         seeds: list[int],
         saved: NoCheckpoint,
+        known: Knowledge | None,
     ) -> tuple[Clustering, Nodes | None]:
         """The clusters: few rows keep their communities, many end in k-means."""
         first = setup.partition
         assert first is not None
         if engine.n_samples <= sizes.exact_rows:
-            return keep_labels(engine, drawn.rows, first, self.n_clusters_)
+            self.conflicts_ = setup.conflicts
+            return hold_communities(
+                engine, drawn.rows, first, self.n_clusters_, known is not None
+            )
         found = kmeans(
             engine,
             self.n_clusters_,
@@ -338,7 +359,10 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             first=first,
             saved=saved,
         )
-        return found, None
+        found, nodes, self.conflicts_ = steer_clusters(
+            engine, drawn.rows, found, self.n_clusters_, known
+        )
+        return found, nodes
 
     def _weights(self, setup: Setup) -> Weights:
         """Views weigh as in the graph, times what they explain of its vectors."""

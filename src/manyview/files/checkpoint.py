@@ -37,7 +37,7 @@ from manyview.files.schema import PLACE
 from manyview.stages.sampling import Draw
 
 FIT = "fit.json"
-VERSION = 3  # of what the files hold; a fit refuses to go on from another
+VERSION = 4  # of what the files hold; a fit refuses to go on from another
 
 
 class Checkpoint(NoCheckpoint):

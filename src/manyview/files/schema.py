@@ -91,7 +91,8 @@ RECORDS = {
         "arrays.linear.Tridiagonal", "reflectors scales diagonal beside values"
     ),
     "setup": _record(
-        "stages.setup.Setup", "anchors ridges spectrum start first partition explained"
+        "stages.setup.Setup",
+        "anchors ridges spectrum start first partition explained conflicts",
     ),
     "carried": _record("stages.rounds.Carried", "products smooth unfiltered"),
     "history": _record("stages.rounds.History", "rounds objective trace"),

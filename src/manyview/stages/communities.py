@@ -6,7 +6,7 @@ The graphs of the views are summed, each with the view's weight, and cut by modu
 sees anchors instead of neighbours; on few rows that costs more than all else.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,19 @@ MOST_TIES = 160_000
 LEAST_SIZE = 10  # neighbours even of the smallest clusters
 
 
+class RowGraph(NamedTuple):
+    """The summed graph of different rows.
+
+    `place` is where each drawn row is among those, `arrays` their prepared views and
+    `present` (n_different, n_views) which of these they have.
+    """
+
+    graph: sp.csr_array
+    place: Matrix
+    arrays: list[Any]
+    present: Matrix
+
+
 def find_communities(
     drawn: Draw,
     scalings: tuple[Scaling, ...],
@@ -41,6 +54,14 @@ def find_communities(
     seed: int,
 ) -> Matrix:
     """Labels of all rows, in the order drawn: `n_clusters` communities of them."""
+    graph, place, _, _ = row_graph(drawn, scalings, view_weights, n_clusters)
+    return leiden_with_k(graph, n_clusters, seed)[place]
+
+
+def row_graph(
+    drawn: Draw, scalings: tuple[Scaling, ...], view_weights: Matrix, n_clusters: int
+) -> RowGraph:
+    """The graphs of all views, of exact neighbours among the drawn rows, as one."""
     new, place = distinct(drawn)
     pairs = zip(drawn.block.views, scalings, strict=True)
     arrays = [rows_of(_on_host(apply_scaling(x, s)), new) for x, s in pairs]
@@ -48,8 +69,7 @@ def find_communities(
     sizes = neighbourhoods(len(present), n_clusters)
     near = neighbours_of_views(arrays, present, max(sizes))
     graph = neighbour_graph(near, len(present), sizes, view_weights)
-    graph = linked(graph, arrays, present)
-    return leiden_with_k(graph, n_clusters, seed)[place]
+    return RowGraph(linked(graph, arrays, present), place, arrays, present)
 
 
 def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:

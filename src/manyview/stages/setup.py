@@ -13,12 +13,15 @@ from manyview.stages.start import DirectionStart, direction_start_step
 Matrix = np.ndarray[Any, Any]
 
 
+NO_CONFLICTS = np.empty(0, dtype=np.intp)  # nothing was known of any row
+
+
 class Setup(NamedTuple):
     """Anchors, ridges, graph and start; what the first round needs.
 
     `partition` are labels of the drawn rows that k-means goes on from, or that few
-    rows keep, `explained`
-    the share of the start that every view explains.
+    rows keep, `explained` the share of the start that every view explains, and
+    `conflicts` the rows that these labels hold although the data speak against it.
     """
 
     anchors: tuple[Matrix, ...]
@@ -28,6 +31,7 @@ class Setup(NamedTuple):
     first: Carried
     partition: Matrix | None
     explained: Matrix
+    conflicts: Matrix = NO_CONFLICTS
 
 
 def enter(
