@@ -71,3 +71,10 @@ def test_anchors_by_products_do_not_feel_it_either():
     )
     for first, second in pairs:
         np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+def test_known_products_find_the_same_rows():
+    rows = np.repeat(np.random.default_rng(5).normal(size=(40, 90)), 2, axis=0)
+    order = np.random.default_rng(6).permutation(80)
+    found = distinct_rows(rows, order, 40, rows @ rows.T)
+    np.testing.assert_array_equal(found, distinct_rows(rows, order, 40))

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from manyview.kmeans.nodes import Nodes, nearest_label
+from manyview.engine.local import LocalEngine
+from manyview.kmeans.nodes import Nodes, keep_labels, nearest_label
+from manyview.kmeans.passes import FIELD
+from manyview.views.views import Views
 
 
 @pytest.fixture
@@ -42,3 +45,23 @@ def test_the_many_outvote_one_that_is_a_little_nearer():
 def test_fewer_points_than_are_asked():
     nodes = Nodes(np.array([[0.0], [4.0]]), np.array([2, 0]))
     assert nearest_label(np.array([[1.0], [3.0]]), nodes).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("block_rows", [None, 13])
+def test_where_all_rows_are_drawn_each_keeps_its_label(block_rows):
+    """Even where two lie at one point, which their nearest could not tell."""
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(50, 3))
+    points[7] = points[31]
+    labels = rng.integers(0, 4, size=50)
+    labels[7], labels[31] = 0, 1
+    views = Views([rng.normal(size=(50, 2))])
+    engine = LocalEngine(views, np.float64, block_rows=block_rows)
+    engine.put(FIELD, points)
+    drawn = rng.permutation(50)
+    own = labels[engine.caller_rows(drawn)]
+    found, nodes = keep_labels(engine, drawn, own, 4)
+    np.testing.assert_array_equal(found.labels, labels)
+    np.testing.assert_array_equal(nodes.points, points[engine.caller_rows(drawn)])
+    for j, centre in enumerate(found.centres.points):
+        np.testing.assert_allclose(centre, points[labels == j].mean(axis=0))

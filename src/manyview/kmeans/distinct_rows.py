@@ -23,24 +23,28 @@ LOOKS = (1.25, 4.0)
 COMPARED = 512
 
 
-def distinct_rows(rows: Array, order: Matrix, size: int) -> Matrix:
+def distinct_rows(
+    rows: Array, order: Matrix, size: int, products: Matrix | None = None
+) -> Matrix:
     """The first `size` row numbers of an order that repeat none before them.
 
     Rows (n, d) may be sparse, or on a device; of rows (s, n, d) every search has its
-    own numbers (s, size). Where too few rows differ, repeated ones fill up.
+    own numbers (s, size). Where too few rows differ, repeated ones fill up. The rows'
+    inner products are looked up where they are known.
     """
     if not sp.issparse(rows) and rows.ndim == 3:
         return np.stack([distinct_rows(own, order, size)[0] for own in rows])
     for look in LOOKS:
         some = order[: int(look * size)]
-        repeats = _repeats(rows[some])
+        own = None if products is None else products[np.ix_(some, some)]
+        repeats = _repeats(rows[some], own)
         if np.count_nonzero(~repeats) >= size or len(some) == len(order):
             break
     found = np.concatenate([some[~repeats], order[len(some) :], some[repeats]])
     return found[None, :size]
 
 
-def _repeats(rows: Array) -> Matrix:
+def _repeats(rows: Array, products: Matrix | None = None) -> Matrix:
     """Which rows lie where an earlier one does, up to rounding."""
     lengths = to_host(row_norms(rows)).astype(np.float64)
     kind = np.finfo(str(rows.dtype).removeprefix("torch."))
@@ -49,8 +53,11 @@ def _repeats(rows: Array) -> Matrix:
     for first in range(0, len(lengths), COMPARED):
         own = slice(first, first + COMPARED)
         before = slice(0, min(own.stop, len(lengths)))
-        d = rows[own] @ rows[before].T
-        d = to_host(d.toarray() if sp.issparse(d) else d)
+        if products is None:
+            d = rows[own] @ rows[before].T
+            d = to_host(d.toarray() if sp.issparse(d) else d)
+        else:
+            d = products[own, before]
         both = lengths[own, None] + lengths[None, before]
         near = both - 2.0 * d <= share * both
         found[own] = np.tril(near, first - 1).any(axis=1)

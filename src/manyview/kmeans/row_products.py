@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import safe_sparse_dot
 
 from manyview.arrays.ops import in_float64
 from manyview.kmeans.distinct_rows import distinct_rows
@@ -27,8 +28,8 @@ def anchors_by_products(rows: Any, searches: Sequence[tuple[int, int]]) -> list[
     """Anchors of one view's prepared rows, dense or sparse, for each (number, seed)."""
     # In float64: distances are differences of products.
     exact = in_float64(rows)
-    products = exact @ exact.T
-    products = products.toarray() if sp.issparse(products) else products
+    # Of sparse rows in half the time of a product that is sparse itself.
+    products = np.asarray(safe_sparse_dot(exact, exact.T, dense_output=True))
     return [_dense(_means(exact, products, *search)) for search in searches]
 
 
@@ -40,7 +41,7 @@ def _means(rows: Any, products: Matrix, n_anchors: int, seed: int) -> Any:
         return some
     rng = np.random.default_rng(seed)
     if n_anchors > MOST_SPREAD:
-        first = distinct_rows(some, rng.permutation(n_rows), n_anchors)[0]
+        first = distinct_rows(some, rng.permutation(n_rows), n_anchors, own)[0]
     else:
         first = spread_rows(some, n_anchors, rng, products=own)[0]
     return lloyd_by_products(own, first, search_steps(n_anchors)) @ some

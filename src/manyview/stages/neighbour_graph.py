@@ -25,6 +25,8 @@ IntArray = np.ndarray[Any, Any]
 WIDTH_NEIGHBOUR = 7
 # Squared distances below this share of the rows' own squares have lost their digits.
 LOST = 1e-6
+# A weight so small that it is none.
+NO_WEIGHT = 1e-300
 # Numbers looked at together: 32 MB.
 BATCH_NUMBERS = 2**22
 
@@ -128,13 +130,18 @@ def self_tuned_graph(apart: FloatArray, ids: IntArray, k: int) -> sp.csr_array:
     s_i is the distance of row i to its 7th neighbour; where that is 0, the mean of
     the others.
     """
-    n_rows = len(ids)
+    W = csr(ids[:, :k], self_tuned_weights(apart, ids)[:, :k], len(ids))
+    return sp.csr_array(W.maximum(W.T))
+
+
+def self_tuned_weights(apart: FloatArray, ids: IntArray) -> FloatArray:
+    """The weights (n_rows, k) of the ties to the nearest rows, as above."""
+    if not ids.size:
+        return np.empty_like(apart)
     width = apart[:, min(WIDTH_NEIGHBOUR, apart.shape[1]) - 1]
     known = width > 0
     width = np.where(known, width, width[known].mean() if known.any() else 1.0)
-    apart, ids = apart[:, :k], ids[:, :k]
-    W = csr(ids, np.exp(-(apart**2) / (width[:, None] * width[ids])), n_rows)
-    return sp.csr_array(W.maximum(W.T))
+    return np.asarray(np.exp(-(apart**2) / (width[:, None] * width[ids])))
 
 
 def normalised(W: sp.csr_array) -> sp.csr_array:
@@ -153,32 +160,68 @@ def neighbour_graph(
     total = sp.csr_array((n_rows, n_rows))
     for v, own in enumerate(near):
         weight = 1.0 if weights is None else float(weights[v])
-        for k in sizes:
-            total = total + weight * normalised(_graph_of(own, n_rows, k))
+        total = total + weight * _graph_of(own, n_rows, sizes)
     return sp.csr_array(total)
 
 
-def _graph_of(near: Neighbours, n_rows: int, k: int) -> sp.csr_array:
-    """The self-tuned graph of one view, rows that are the same tied to k such each.
+def _graph_of(near: Neighbours, n_rows: int, sizes: Sequence[int]) -> sp.csr_array:
+    """The normalised self-tuned graphs of one view, of all sizes, summed.
 
-    The first of them is tied to other rows as well. Nearest neighbours alone would
+    A tie is part of all graphs of more neighbours than come before it: one look at
+    the ties does for all sizes.
+    """
+    most, (place, before, weight) = max(sizes), _ties_of(near, max(sizes))
+    # Where both ends tie each other, the heavier tie, and the nearer place. No entry
+    # may be 0, or the two matrices would keep different ones.
+    W = _either_way(np.maximum(weight, NO_WEIGHT), place, n_rows)
+    before = most - _either_way(most - before, place, n_rows).data
+    row, summed = np.repeat(np.arange(n_rows), np.diff(W.indptr)), np.zeros(W.nnz)
+    for k in sizes:
+        own = np.flatnonzero(before < k)
+        i, j, w = row[own], W.indices[own], W.data[own]
+        scale = np.sqrt(inverse(np.bincount(i, w, minlength=n_rows)))
+        summed[own] += w * scale[i] * scale[j]
+    summed[W.data <= NO_WEIGHT] = 0.0
+    found = sp.csr_array((summed, W.indices, W.indptr), W.shape)
+    found.eliminate_zeros()
+    return found
+
+
+def _either_way(values: FloatArray, place: Any, n_rows: int) -> sp.csr_array:
+    """The symmetric matrix of the larger entries, their places in order."""
+    A = sp.csr_array((values, place), shape=(n_rows, n_rows))
+    return sp.csr_array(A.maximum(sp.csr_array(A.T)))
+
+
+class Ties(NamedTuple):
+    """Ties of one view: both ends, how many of the row's come before, weights."""
+
+    place: tuple[IntArray, IntArray]
+    before: FloatArray
+    weight: FloatArray
+
+
+def _ties_of(near: Neighbours, k: int) -> Ties:
+    """Ties to the k nearest rows, and of rows that are the same to k such each.
+
+    The first of these is tied to other rows as well. Nearest neighbours alone would
     all be the same few of the copies, whichever a search comes across.
     """
-    W = sp.coo_array((len(near.rows), len(near.rows)))
-    if near.ids.size:
-        W = sp.coo_array(self_tuned_graph(near.apart, near.ids, k))
-    i, j = ([near.rows[ends]] for ends in W.coords)
-    ties = [W.data]
+    ids = near.ids[:, :k]
+    i, j = [np.repeat(near.rows, ids.shape[1])], [near.rows[ids.ravel()]]
+    before = [np.tile(np.arange(float(ids.shape[1])), len(ids))]
+    weight = [self_tuned_weights(near.apart, near.ids)[:, :k].ravel()]
     for rows in near.same:
         for step in range(1, min(-(-k // 2), len(rows) // 2) + 1):
             # Half way round, the tie is the same from both ends.
             start = rows[: len(rows) // 2] if 2 * step == len(rows) else rows
-            end = np.roll(rows, -step)[: len(start)]
-            i += [start, end]
-            j += [end, start]
-            ties += [np.ones(2 * len(start))]
-    places = (np.concatenate(i), np.concatenate(j))
-    return sp.csr_array((np.concatenate(ties), places), shape=(n_rows, n_rows))
+            i.append(start)
+            j.append(np.roll(rows, -step)[: len(start)])
+            # A ring of that many steps is that of two neighbours for each.
+            before.append(np.full(len(start), 2.0 * (step - 1)))
+            weight.append(np.ones(len(start)))
+    place = np.concatenate(i), np.concatenate(j)
+    return Ties(place, np.concatenate(before), np.concatenate(weight))
 
 
 def linked(W: sp.csr_array, arrays: Sequence[Any], present: IntArray) -> sp.csr_array:
