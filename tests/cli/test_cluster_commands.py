@@ -161,3 +161,53 @@ def test_a_fit_keeps_within_a_memory_limit(manyview, folder) -> None:
         "fit", "a.npy", "-k", 3, "--method", "LMTC", "--memory-limit", "2GB", "-o", "no"
     )
     assert code == 2 and "LMTC has no parameter 'memory_limit'" in err
+
+
+def test_known_rows_are_kept_by_number_and_by_name(manyview, folder) -> None:
+    classes = np.loadtxt("y.txt", dtype=int)
+    told = np.where(np.arange(300) % 10 == 0, classes, -1)
+    np.savetxt("some.txt", told, fmt="%d")
+    Path("apart.csv").write_text("0,1\n")
+    found = "fit", "a.npy", "b.npy", "-k", 4, "-o", "run", "--known", "some.txt"
+    wanted = classes[0] != classes[1]
+    more = ("--cannot-link", "apart.csv") if wanted else ("--must-link", "apart.csv")
+    code, out, _ = manyview(*found, *more)
+    labels = np.load("run/labels.npy")
+    assert code == 0 and "would place elsewhere" in out
+    np.testing.assert_array_equal(labels[told >= 0], told[told >= 0])
+    assert (labels[0] != labels[1]) == wanted
+    known = read_meta("run")["known"]
+    assert known["partial_labels"] == "some.txt" and "conflicts" in known
+
+
+def test_known_rows_may_be_few_and_have_names(manyview, folder) -> None:
+    x = np.load("a.npy")
+    rows = [f"item{i},{a[0]},{a[1]},{a[2]}" for i, a in enumerate(x)]
+    Path("table.csv").write_text("name,x,y,z\n" + "\n".join(rows))
+    Path("some.csv").write_text("name,label\nitem7,cat\nitem9,dog\nitem8,\n")
+    Path("same.txt").write_text("item7 item3\n")
+    code, *_ = manyview(
+        "fit", "table.csv", "-k", 4, "--known", "some.csv", "--must-link", "same.txt",
+        "-o", "run",
+    )  # fmt: skip
+    labels = np.load("run/labels.npy")
+    assert code == 0
+    assert [labels[7], labels[9], labels[3]] == [0, 1, 0]
+    assert read_meta("run")["known"]["classes"] == ["cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--method", "concat-kmeans", "--known", "y.txt"), "cannot keep to what is"),
+        (("--must-link", "pairs.txt"), "Line 2 of pairs.txt is '3', not two rows"),
+        (("--must-link", "none.txt"), "could not be read"),
+        (("--cannot-link", "far.txt"), "names row 999"),
+    ],
+)
+def test_pairs_that_are_none_are_named(manyview, folder, options, said) -> None:
+    Path("pairs.txt").write_text("1 2\n3\n")
+    Path("far.txt").write_text("1 999\n")
+    code, _, err = manyview("fit", "a.npy", "-k", 4, "-o", "run", *options)
+    assert code != 0 and said in err.replace("\n", " ")
+    assert not Path("run").exists()

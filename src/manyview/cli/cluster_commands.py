@@ -19,6 +19,7 @@ from manyview.cli.estimator_options import (
     parse_settings,
     place_settings,
 )
+from manyview.cli.known_rows import KnownRows
 from manyview.cli.labels_back import LabelsBack
 from manyview.cli.read_input import (
     known_scores,
@@ -48,6 +49,9 @@ def fit(
     smoothing: options.Smoothing = None,
     seed: Annotated[int, Option(help="Seed of all random choices.")] = 0,
     labels: options.LabelSource = None,
+    known: options.KnownRows = None,
+    must_link: options.MustLink = None,
+    cannot_link: options.CannotLink = None,
     view: options.ViewNames = None,
     fill: options.Fill = None,
     join: options.Join = None,
@@ -66,6 +70,7 @@ def fit(
       manyview fit pixels.npy profiles.npy --clusters 10 --out runs/first
       manyview fit data.mat -k 20 --set n_anchors=500 --labels Y -o runs/second
       manyview fit cells.h5mu -k 12 --write-back clusters -o runs/cells
+      manyview fit a.npy b.npy -k 4 --known some_labels.csv -o runs/third
     """
     from manyview.files.run_folder import MODEL, check_target, writing
 
@@ -73,6 +78,7 @@ def fit(
     place = place_settings(engine, scheduler, checkpoint, memory_limit)
     given = smooth | parse_settings(settings) | place
     model = make_estimator(method, clusters, seed, given)
+    told = KnownRows(model, known, must_link, cannot_link)
     check_target(out, force=force)
     back = LabelsBack(files, write_back)
     start = time.perf_counter()
@@ -80,7 +86,7 @@ def fit(
         far = scheduler is not None
         views = read_views(files, view, labels, fill, join, by_rows=far)
         source = record_of(files, labels, fill, join)
-        run = _fit(model, views, source, time.perf_counter() - start)
+        run = _fit(model, views, source, time.perf_counter() - start, told)
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)
             back.write(unfinished, run)
@@ -92,6 +98,7 @@ def fit(
     )
     if hasattr(model, "choice_"):
         terminal.say(f"Chosen: {model.choice_.sentence}")
+    told.say(model)
     if run.scores is not None:
         terminal.show_scores(run.scores)
     folder = Path(out).expanduser().absolute()
@@ -104,12 +111,14 @@ def _fit(
     views: manyview.Views,
     source: dict[str, Any],
     reading: float,
+    told: KnownRows,
 ) -> Run:
+    known = told.of(views)
     start = time.perf_counter()
     with shown(True, f"Fitting {type(model).__name__}"):
-        model.fit(views)
+        model.fit(views, **known)
     fitting = time.perf_counter() - start
-    extra: dict[str, Any] = {"command": "fit"}
+    extra: dict[str, Any] = {"command": "fit", **told.record(model)}
     if hasattr(model, "choice_"):
         extra["choice"] = _choice(model.choice_)
     timings = {"reading": reading, "fitting": fitting}

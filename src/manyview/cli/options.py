@@ -26,6 +26,23 @@ LabelSource = Annotated[
         "They are used for scores only.",
     ),
 ]
+KnownRows = Annotated[
+    str | None,
+    Option(
+        "--known",
+        metavar="FILE",
+        help="Clusters of some rows, which the fit keeps to: a label per row, -1 for "
+        "unknown ones, or rows by name.",
+    ),
+]
+MustLink = Annotated[
+    str | None,
+    Option(metavar="FILE", help="Pairs of rows that share a cluster, two in a line."),
+]
+CannotLink = Annotated[
+    str | None,
+    Option(metavar="FILE", help="Pairs of rows that do not, two in a line."),
+]
 KnownClasses = Annotated[
     str | None,
     Option(

@@ -31,10 +31,6 @@ from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
 
-# What a row's neighbours count for, beside itself; 0.3 to 0.8 were level on the eleven
-# sets of benchmarks/knowledge.py, and 0.95 lost.
-NEIGHBOURS_SHARE = 0.5
-SMOOTHINGS = 20  # by then what is left is below a millionth: 0.5²⁰
 # The graph's vectors per cluster, and at most: two per cluster score best there, and
 # more of them than that many take longer than all the rest of a fit.
 VECTORS = 2
@@ -135,21 +131,9 @@ def _settle(
     """Every node by its scores, every group by the sum of its rows' scores."""
     has = known.classes >= 0
     told = Told(node[has], known.classes[has])
-    chances, without = class_scores(features, told, communities, n_clusters)
-    start = chances.copy()
-    start[told.at] = 0.0
-    np.add.at(start, (told.at, told.cluster), 1.0)  # copies may have several
-    start /= start.sum(axis=1, keepdims=True)
-    alone, share = chances[node], NEIGHBOURS_SHARE
+    scores, without = class_scores(features, told, communities, n_clusters, near)
+    alone = scores[node]
     alone[has] = without
-    if near is not None:
-        scores = start
-        for _ in range(SMOOTHINGS):
-            around = near @ scores
-            scores = share * around + (1 - share) * start
-        alone = share * around[node] + (1 - share) * alone
-    else:
-        scores = start
     labels = scores.argmax(axis=1)
     if not told.at.size:  # then nothing but the groups may move
         labels = matched(communities, told, n_clusters)[0][communities]

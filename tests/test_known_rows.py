@@ -1,0 +1,175 @@
+"""What is known of some rows: kept, of use to the others, and the same in any place."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score as ari
+
+import manyview
+from manyview import S2MVTC
+from manyview.datasets import make_views
+from manyview.engine.contract import lowered
+from manyview.errors import InputError
+from manyview.metrics import accuracy
+
+K = 4
+
+
+@pytest.fixture(scope="module")
+def views():
+    """Clusters that a plain fit finds in part only."""
+    return make_views(400, (6, 5), K, random_state=3, view_quality=0.35)
+
+
+@pytest.fixture(scope="module")
+def plain(views):
+    return model_of().fit(views)
+
+
+@pytest.fixture(params=["few rows", "many rows"])
+def road(request):
+    """Beyond 150 rows labels score drawn rows in the embedding."""
+    with lowered(exact_rows=150 if request.param == "many rows" else 8192):
+        yield request.param
+
+
+def model_of(**more):
+    return S2MVTC(K, random_state=0, n_init=5, n_graph_anchors=120, **more)
+
+
+def partial(views, share=0.15, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(views))[: int(share * len(views))]
+    labels = np.full(len(views), -1)
+    labels[rows] = views.labels[rows]
+    return labels
+
+
+def pairs_of(views, n_pairs=12, seed=0):
+    pairs = np.random.default_rng(seed).choice(len(views), (n_pairs, 2), replace=False)
+    same = views.labels[pairs[:, 0]] == views.labels[pairs[:, 1]]
+    return pairs[same], pairs[~same]
+
+
+def test_labels_that_are_known_are_kept_and_help_the_others(views, plain, road):
+    told = partial(views)
+    model = model_of().fit(views, partial_labels=told)
+    known = told >= 0
+    np.testing.assert_array_equal(model.labels_[known], told[known])
+    rest = ~known
+    gain = accuracy(views.labels[rest], model.labels_[rest])
+    gain -= accuracy(views.labels[rest], plain.labels_[rest])
+    assert gain > 0.03
+    # Numbers are those of the labels, so that no matching is needed.
+    assert (model.labels_[rest] == views.labels[rest]).mean() > 0.6
+
+
+def test_links_are_kept(views, road):
+    must, cannot = pairs_of(views, 40)
+    model = model_of().fit(views, must_link=must, cannot_link=cannot)
+    labels = model.labels_
+    assert len(must) > 3 and (labels[must[:, 0]] == labels[must[:, 1]]).all()
+    assert len(cannot) > 9 and (labels[cannot[:, 0]] != labels[cannot[:, 1]]).all()
+    assert len(np.unique(labels)) == K
+
+
+def test_a_wrong_label_is_kept_and_named(road):
+    clear = make_views(400, (6, 5), K, random_state=0)
+    told = partial(clear)
+    wrong = np.flatnonzero(told >= 0)[5]
+    told[wrong] = (told[wrong] + 1) % K
+    model = model_of().fit(clear, partial_labels=told)
+    assert model.labels_[wrong] == told[wrong]
+    assert model.conflicts_.tolist() == [wrong]
+    rest = told < 0
+    assert accuracy(clear.labels[rest], model.labels_[rest]) > 0.95
+
+
+def test_nothing_told_changes_nothing(views, plain):
+    nothing = np.full(len(views), -1)
+    model = model_of().fit(views, must_link=[], cannot_link=[], partial_labels=nothing)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    assert len(model.conflicts_) == len(plain.conflicts_) == 0
+
+
+def test_another_order_of_rows_is_the_same(views, road):
+    order = np.random.default_rng(1).permutation(len(views))
+    place = np.argsort(order)
+    told, (must, cannot) = partial(views), pairs_of(views)
+    told[must.ravel()] = -1
+    told[cannot.ravel()] = -1
+    one = model_of()
+    one.fit(views, must_link=must, cannot_link=cannot, partial_labels=told)
+    two = model_of().fit(
+        views[order],
+        must_link=place[must][::-1],
+        cannot_link=place[cannot][:, ::-1],
+        partial_labels=told[order],
+    )
+    np.testing.assert_array_equal(two.labels_, one.labels_[order])
+    assert set(order[two.conflicts_]) == set(one.conflicts_)
+
+
+def test_new_rows_follow_the_labels(views, road):
+    half = views[np.arange(200)]
+    model = model_of().fit(half, partial_labels=partial(half))
+    new = views[np.arange(200, 400)]
+    plain = model_of().fit(half)
+    ours = accuracy(new.labels, model.predict(new))
+    assert ours > accuracy(new.labels, plain.predict(new)) - 0.02
+    again = model.predict(half)
+    assert (again == model.labels_).mean() > 0.9  # but for known rows in conflict
+
+
+@pytest.fixture(scope="module")
+def workers():
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    asked = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
+    with (
+        distributed.LocalCluster(**asked, processes=False, dashboard_address=None) as c,
+        distributed.Client(c) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("place", ["memory limit", "device", "dask", "mapped"])
+def test_other_places_give_the_same(views, place, road, tmp_path, request):
+    told = partial(views)
+    here = model_of().fit(views, partial_labels=told)
+    arrays, more = list(views.arrays), {}
+    if place == "memory limit":
+        more = {"memory_limit": "1GB"}
+    elif place == "device":
+        pytest.importorskip("torch", reason="torch is not installed")
+        more = {"device": "cpu"}
+    elif place == "dask":
+        more = {"engine": request.getfixturevalue("workers")}
+    else:
+        for v, x in enumerate(arrays):
+            np.save(tmp_path / f"{v}.npy", x)
+        arrays = [np.load(tmp_path / f"{v}.npy", mmap_mode="r") for v in range(2)]
+    model = model_of(**more).fit(arrays, partial_labels=told)
+    assert ari(np.asarray(model.labels_), here.labels_) >= 0.97
+    assert (np.asarray(model.labels_)[told >= 0] == told[told >= 0]).all()
+
+
+def test_a_stopped_fit_goes_on_and_other_labels_are_refused(views, tmp_path, road):
+    told = partial(views)
+    folder = tmp_path / "kept"
+    one = model_of(checkpoint=folder).fit(views, partial_labels=told)
+    again = model_of(checkpoint=folder).fit(views, partial_labels=told)
+    np.testing.assert_array_equal(one.labels_, again.labels_)
+    np.testing.assert_array_equal(one.conflicts_, again.conflicts_)
+    with pytest.raises(manyview.ManyviewError, match="links_and_labels"):
+        model_of(checkpoint=folder).fit(views, partial_labels=partial(views, seed=1))
+
+
+def test_contradictions_are_named_before_any_work(views):
+    with pytest.raises(InputError, match="keeps rows 3 and 5 apart"):
+        model_of().fit(views, must_link=[[3, 5]], cannot_link=[[3, 5]])
+
+
+def test_the_constructor_has_no_new_parameter():
+    names = inspect.signature(S2MVTC).parameters
+    assert not {"must_link", "cannot_link", "partial_labels"} & set(names)
