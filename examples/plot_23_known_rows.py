@@ -2,9 +2,9 @@
 What is known already
 =====================
 
-Somebody has named one digit in twenty. `fit` takes such labels, or pairs of rows that do
-or do not belong together, keeps to them, and lets them decide where clusters are in doubt.
-`conflicts_` names the rows that the data would place elsewhere.
+Somebody has named one digit in twenty. `fit` takes such labels, or pairs of rows that
+do or do not belong together, keeps to them, and lets them decide where clusters are in
+doubt. `conflicts_` names the rows that the data would place elsewhere.
 """
 
 import matplotlib.pyplot as plt
