@@ -20,8 +20,8 @@ from manyview.kmeans.passes import (
     partition,
     pick,
     quiet_fit,
-    spread_rows,
 )
+from manyview.kmeans.spread_starts import spread_rows
 from manyview.views.views import Views
 
 
@@ -251,3 +251,19 @@ def test_anchors_do_not_feel_rounding_where_rows_tie():
         kmeans_anchors(noisy, 150, 0),
     )
     np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_one_search_on_the_host_picks_the_rows_of_several(kind):
+    """One by itself takes a shorter way."""
+    rng = np.random.default_rng(15)
+    rows = np.concatenate([rng.normal(size=(80, 5)), np.ones((9, 5))])
+    times = rng.standard_exponential((30, 1, 89)).astype(np.float32)
+
+    class Given:
+        def standard_exponential(self, shape, dtype):
+            return np.broadcast_to(times[: shape[0]], shape).copy()
+
+    (alone,) = spread_rows(kind(rows), 30, Given())
+    for picks in spread_rows(kind(rows), 30, Given(), n_starts=2):
+        np.testing.assert_array_equal(picks, alone)

@@ -18,8 +18,8 @@ from manyview.kmeans.passes import (
     MOST_SPREAD,
     ROWS_PER_ANCHOR,
     search_steps,
-    spread_rows,
 )
+from manyview.kmeans.spread_starts import spread_rows
 
 Matrix = np.ndarray[Any, Any]
 
