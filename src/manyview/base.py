@@ -32,7 +32,7 @@ from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
 from manyview.kmeans.degenerate import degenerate
 from manyview.kmeans.nodes import Nodes
-from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
+from manyview.kmeans.passes import FIELD, LABELS, Centres, Clustering, pick
 from manyview.outliers import FindsOutliers
 from manyview.predicting import Passes, PredictsByReplay
 from manyview.present.model_page import ShowsItself
@@ -283,7 +283,7 @@ class PassClusterer(
         setup: Setup,
         history: History,
         found: Clustering,
-        nodes: Nodes | None = None,
+        nodes: Nodes | Centres | None = None,
     ) -> None:
         """All that a fit of rounds has found, views in the caller's order."""
         self.objective_, self.n_iter_ = history.objective, len(history.objective)
@@ -301,7 +301,7 @@ class PassClusterer(
         spectrum: Any,
         start: Any = None,
         rounds: tuple[Any, ...] = (),
-        nodes: Nodes | None = None,
+        nodes: Nodes | Centres | None = None,
     ) -> None:
         """Embedding, labels, and how much each view shaped them."""
         self.embedding_ = engine.read(FIELD)

@@ -56,7 +56,8 @@ class Passes(NamedTuple):
 
     `view_order` is the order the engine visits the views in; `spectrum` of the
     graph, `start` and `rounds` as far as the method has them. Rows take the label of
-    their nearest `nodes`, where there are such, else of the nearest centre.
+    their nearest `nodes`, where there are such, else of the nearest centre, or of the
+    best score where `nodes` are linear scores.
     """
 
     dtype: str
@@ -65,7 +66,7 @@ class Passes(NamedTuple):
     start: Any
     rounds: tuple[Any, ...]
     centres: Centres
-    nodes: Nodes | None = None
+    nodes: Nodes | Centres | None = None
 
 
 class PredictsByReplay(

@@ -33,7 +33,13 @@ import numpy as np
 from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
 from manyview.kmeans.nodes import Nodes
-from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans, partition
+from manyview.kmeans.passes import (
+    ROWS_PER_ANCHOR,
+    Centres,
+    Clustering,
+    kmeans,
+    partition,
+)
 from manyview.predicting import GrowsByPieces
 from manyview.running import progress
 from manyview.running.callbacks import with_callbacks
@@ -56,6 +62,7 @@ from manyview.stages.anchors import (
 )
 from manyview.stages.costs import Cost, rounds_cost
 from manyview.stages.knowledge import Knowledge, as_given, check_knowledge
+from manyview.stages.refining import refine_clusters
 from manyview.stages.ridge import choose_weights
 from manyview.stages.rounds import (
     GraphStart,
@@ -87,12 +94,12 @@ class S2MVTC(GrowsByPieces, PassClusterer):
 
     ½ Σ_v w_v ( ‖B_v − Phi_v U_v‖² + lam ‖U_v‖² + beta ‖B_bar − B_v‖² + a ‖B_v − Y_v‖² )
 
-    by rounds of exact block updates (eq. 9–17 of the paper), then clusters the
-    rows of B_bar (eq. 18). Up to 8,192 rows the clusters are communities of the views'
-    summed graphs of exact neighbours instead. F are the smoothest vectors of the
-    multi-view anchor graph, so the order of rows and views plays no part.
-    `SequenceS2MVTC` smooths along an order instead; `as_published` gives the paper's
-    setting of it.
+    by rounds of exact block updates (eq. 9–17 of the paper), then clusters the rows
+    of B_bar (eq. 18) and refines that along exact neighbours of some. Up to 8,192 rows
+    the clusters are communities of all rows' neighbours instead. F are the smoothest
+    vectors of the multi-view anchor graph, so the order of rows and views plays no
+    part. `SequenceS2MVTC` smooths along an order instead; `as_published` gives the
+    paper's setting of it.
 
     Parameters
     ----------
@@ -123,8 +130,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
     max_iter : int
         Number of rounds.
     n_init : int
-        Spread starts of k-means, which ends a fit of more than 8,192 rows; one more
-        starts from Ward's clusters. Fewer rows are cut by modularity.
+        Spread starts of k-means, for more than 8,192 rows; one more starts from
+        Ward's clusters. Fewer rows are cut by modularity.
     random_state : int, generator or None
         Seed of the draws and starts.
     dtype : {None, "float32", "float64"}
@@ -341,8 +348,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         seeds: list[int],
         saved: NoCheckpoint,
         known: Knowledge | None,
-    ) -> tuple[Clustering, Nodes | None]:
-        """The clusters: few rows keep their communities, many end in k-means."""
+    ) -> tuple[Clustering, Nodes | Centres | None]:
+        """The clusters: communities of few rows; of many, k-means' refined ones."""
         first = setup.partition
         assert first is not None
         if engine.n_samples <= sizes.exact_rows:
@@ -350,19 +357,15 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             return hold_communities(
                 engine, drawn.rows, first, self.n_clusters_, known is not None
             )
+        rows = (engine, self.n_clusters_, drawn.rows)
         found = kmeans(
-            engine,
-            self.n_clusters_,
-            drawn.rows,
-            n_init=self.n_init,
-            seed=seeds[2],
-            first=first,
-            saved=saved,
+            *rows, n_init=self.n_init, seed=seeds[2], first=first, saved=saved
         )
-        found, nodes, self.conflicts_ = steer_clusters(
-            engine, drawn.rows, found, self.n_clusters_, known
-        )
-        return found, nodes
+        how = (setup.start.features.scalings, setup.spectrum.weights)
+        found, scores = refine_clusters(engine, drawn, *how, found)
+        steered = steer_clusters(engine, drawn.rows, found, self.n_clusters_, known)
+        found, nodes, self.conflicts_ = steered
+        return found, scores if nodes is None else nodes
 
     def _weights(self, setup: Setup) -> Weights:
         """Views weigh as in the graph, times what they explain of its vectors."""
@@ -386,6 +389,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             graph=True,
             n_rounds=self.max_iter,
             communities=n_samples <= sizes.exact_rows,
+            refined=n_samples > sizes.exact_rows,
         )
 
     def _replay(self, engine: Engine) -> None:

@@ -10,6 +10,7 @@ from manyview.stages.costs import (
     Shape,
     graph_cost,
     plan_of,
+    refining_cost,
     rounds_cost,
 )
 from manyview.views.views import Views
@@ -70,3 +71,11 @@ def test_few_rows_pay_for_their_neighbours_and_not_for_starts():
     with lowered(exact_rows=1000):
         cost = model._cost(2000, WIDTHS, 4)
     assert cost.setup_flops > model._cost(2000, WIDTHS, 4).setup_flops
+
+
+def test_many_rows_pay_for_the_neighbours_of_some():
+    own, none = (refining_cost(10**5, (800, 900), k) for k in (10, 300))
+    assert own.setup_seconds > 0.3 and own.passes == 1
+    assert none.setup_seconds == none.passes == 0  # too few rows of a cluster
+    wide = refining_cost(10**5, (8000, 9000), 10)
+    assert wide.setup_flops == pytest.approx(own.setup_flops, rel=0.3)

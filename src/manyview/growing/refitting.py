@@ -126,14 +126,13 @@ def rename_clusters(model: Any, ids: Matrix, n_numbers: int) -> None:
     No row is ever put into a number that is not used: its centre is infinitely far.
     """
     passes = model._passes
-    points, offsets = passes.centres
-    wide = np.zeros((n_numbers, points.shape[1]), dtype=points.dtype)
-    far = np.full(n_numbers, np.inf, dtype=offsets.dtype)
-    wide[ids], far[ids] = points, offsets
     nodes = passes.nodes
-    if nodes is not None:
+    if isinstance(nodes, Centres):
+        nodes = _renumbered(nodes, ids, n_numbers)
+    elif nodes is not None:
         nodes = nodes._replace(labels=ids[nodes.labels])
-    model._passes = passes._replace(centres=Centres(wide, far), nodes=nodes)
+    centres = _renumbered(passes.centres, ids, n_numbers)
+    model._passes = passes._replace(centres=centres, nodes=nodes)
     model._reach = model._reach._replace(labels=ids[to_host(model._reach.labels)])
     shares = np.full((n_numbers, model.n_views_), 1.0 / model.n_views_)
     shares[ids] = model.cluster_influence_
@@ -159,3 +158,12 @@ def take_over(model: Any, other: Any) -> None:
 
 def _is_fitted(name: str, params: dict[str, Any]) -> bool:
     return name not in params and not name.startswith("_skl")
+
+
+def _renumbered(centres: Centres, ids: Matrix, n_numbers: int) -> Centres:
+    """The centres by their new numbers; what is not used is infinitely far."""
+    points, offsets = centres
+    wide = np.zeros((n_numbers, points.shape[1]), dtype=points.dtype)
+    far = np.full(n_numbers, np.inf, dtype=offsets.dtype)
+    wide[ids], far[ids] = points, offsets
+    return Centres(wide, far)

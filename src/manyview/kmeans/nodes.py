@@ -74,12 +74,16 @@ def nearest_label(rows: Array, nodes: Nodes) -> Array:
     return xp.take_along_axis(labels, best[:, None], axis=1)[:, 0]
 
 
-def label_rows(engine: Engine, centres: Centres, nodes: Nodes | None) -> None:
-    """Give every row its label: its nearest nodes', or its nearest centre's."""
-    if nodes is None:
-        engine.run(assign_step, centres, title="Labels", views=False)
-    else:
+def label_rows(engine: Engine, centres: Centres, nodes: Nodes | Centres | None) -> None:
+    """Give every row its label: its nearest nodes', or its nearest centre's.
+
+    Scores of another metric (`stages.refining`) may stand in for the centres.
+    """
+    if isinstance(nodes, Nodes):
         engine.run(vote_step, nodes, title="Labels", views=False)
+    else:
+        scores = centres if nodes is None else nodes
+        engine.run(assign_step, scores, title="Labels", views=False)
 
 
 def keep_labels(

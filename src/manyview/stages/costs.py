@@ -29,6 +29,7 @@ from manyview.stages.anchor_graph import (
     sample_size,
 )
 from manyview.stages.anchors import anchor_count, feature_passes
+from manyview.stages.refining import REFINED_ROWS, ROWS_PER_CLUSTER, affordable_rows
 from manyview.stages.sequence_settings import setting
 from manyview.views.arguments import check_count
 from manyview.views.views import Views
@@ -144,6 +145,20 @@ def communities_cost(n: int, n_views: int) -> Cost:
     return Cost([], 0, 0, 0.0, 0.0, setup_seconds=seconds)
 
 
+def refining_cost(n: int, n_features: tuple[int, ...], n_clusters: int) -> Cost:
+    """Neighbours of some rows in every view, and one pass more over all labels."""
+    n_rows = affordable_rows(
+        min(n, REFINED_ROWS, sizes.exact_rows), float(sum(n_features))
+    )
+    if n_rows < ROWS_PER_CLUSTER * n_clusters:
+        return Cost([], 0, 0, 0.0, 0.0)
+    pairs = float(n_rows) ** 2
+    seconds = COMMUNITY_SECONDS + len(n_features) * pairs / NEIGHBOUR_RATE
+    # Float64 products at twice the price of the passes' own.
+    flops = 2.0 * 2.0 * pairs * sum(n_features)
+    return Cost([], 1, 0, 0.0, 0.0, setup_flops=flops, setup_seconds=seconds)
+
+
 def spectrum_seconds(entries: float, size: int, n_views: int, n_clusters: int) -> float:
     """The graph's vectors, and those of every view's part alone."""
     all_steps = LANCZOS_STEPS * 3 * VECTORS * n_clusters
@@ -206,6 +221,7 @@ def rounds_cost(
     graph: bool,
     n_rounds: int,
     communities: bool = False,
+    refined: bool = False,
 ) -> Cost:
     """Features, their Grams, and the rounds."""
     n_clusters = _clusters(model)
@@ -239,4 +255,6 @@ def rounds_cost(
         return own.plus(Cost(kept, 1 + MOST_PASSES, 0, 0.0, 0.0))
     # Two passes are the same for both.
     more = graph_cost(n, n_features, itemsize, model, communities=communities)
+    if refined:
+        more = more.plus(refining_cost(n, n_features, n_clusters))
     return own.plus(more._replace(passes=more.passes - 2, reads=2))
