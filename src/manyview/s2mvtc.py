@@ -279,10 +279,9 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         seeds: list[int],
     ) -> tuple[Features, Graph]:
         """Anchors of the features and of the graph, from the drawn rows."""
-        order = engine.view_order
-        anchors = choose_anchors(
-            drawn, scalings, self.anchors, n_anchors, seeds[0], order
-        )
+        products: dict[int, Matrix] = {}
+        how = (self.anchors, n_anchors, seeds[0], engine.view_order, products)
+        anchors = choose_anchors(drawn, scalings, *how)
         features = plain_features(
             engine,
             drawn,
@@ -300,6 +299,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             n_anchors=self.n_graph_anchors,
             n_neighbors=self.n_neighbors,
             seed=seeds[1],
+            products=products,
         )
         return features, graph
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from manyview.kmeans.distinct_rows import distinct_rows
 from manyview.kmeans.passes import kmeans_anchors
-from manyview.kmeans.row_products import anchors_by_products
+from manyview.kmeans.row_products import anchors_by_products, row_products
 
 
 def rows_in_a_heap(dtype=np.float64, n_features=6):
@@ -65,8 +65,8 @@ def test_anchors_by_products_do_not_feel_it_either():
     noisy = rows * (1.0 + 2e-16 * np.random.default_rng(4).integers(-2, 3, rows.shape))
     searches = [(300, seed) for seed in range(3)]
     pairs = zip(
-        anchors_by_products(rows, searches),
-        anchors_by_products(noisy, searches),
+        anchors_by_products(rows, row_products(rows), searches),
+        anchors_by_products(noisy, row_products(noisy), searches),
         strict=True,
     )
     for first, second in pairs:

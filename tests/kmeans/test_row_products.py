@@ -5,7 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.kmeans.lloyd import host_lloyd
-from manyview.kmeans.row_products import anchors_by_products, lloyd_by_products
+from manyview.kmeans.row_products import (
+    anchors_by_products,
+    lloyd_by_products,
+    row_products,
+)
 from manyview.kmeans.spread_starts import spread_rows
 
 
@@ -41,9 +45,9 @@ def test_rows_picked_by_products_are_those_picked_by_distances():
 @pytest.mark.parametrize("n_anchors", [5, 60, 70])
 def test_anchors_of_sparse_rows_are_those_of_dense_ones(n_anchors):
     rows = wide_rows()
-    searches = [(n_anchors, 3), (2, 0)]
-    dense = anchors_by_products(rows, searches)
-    found = anchors_by_products(sp.csr_array(rows), searches)
+    thin, searches = sp.csr_array(rows), [(n_anchors, 3), (2, 0)]
+    dense = anchors_by_products(rows, row_products(rows), searches)
+    found = anchors_by_products(thin, row_products(thin), searches)
     for one, other in zip(dense, found, strict=True):
         assert isinstance(other, np.ndarray) and other.dtype == np.float64
         np.testing.assert_allclose(one, other, atol=1e-12)

@@ -212,6 +212,22 @@ def test_anchors_of_every_search_are_those_of_each_view_alone(drawn, exact):
             np.testing.assert_array_equal(anchors, kmeans_anchors(rows, size, seed))
 
 
+def test_products_of_wide_views_are_made_once_and_change_nothing():
+    views = Views([np.random.default_rng(8).normal(size=(40, w)) for w in (90, 3)])
+    engine = LocalEngine(views, np.float64)
+    found = draw(engine, 40, 0)
+    scalings = tuple(make_scaling(m, "standard") for m in found.moments)
+    kept = {}
+    alone = [anchors_of_views(found, scalings, [(m, 1)])[0] for m in (5, 9)]
+    both = [
+        anchors_of_views(found, scalings, [(m, 1)], products=kept)[0] for m in (5, 9)
+    ]
+    assert [products.shape for products in kept.values()] == [(40, 40)]
+    for one, other in zip(alone, both, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("given", [-1, None, np.zeros((3, 2)), object(), [1, 2]])
 def test_anchors_of_another_kind_are_refused_by_name(three_views, given):
     views, _ = three_views

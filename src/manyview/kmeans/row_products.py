@@ -24,12 +24,18 @@ from manyview.kmeans.spread_starts import spread_rows
 Matrix = np.ndarray[Any, Any]
 
 
-def anchors_by_products(rows: Any, searches: Sequence[tuple[int, int]]) -> list[Matrix]:
-    """Anchors of one view's prepared rows, dense or sparse, for each (number, seed)."""
-    # In float64: distances are differences of products.
+def row_products(rows: Any) -> Matrix:
+    """Inner products of all rows, in float64: distances are differences of them."""
     exact = in_float64(rows)
     # Of sparse rows in half the time of a product that is sparse itself.
-    products = np.asarray(safe_sparse_dot(exact, exact.T, dense_output=True))
+    return np.asarray(safe_sparse_dot(exact, exact.T, dense_output=True))
+
+
+def anchors_by_products(
+    rows: Any, products: Matrix, searches: Sequence[tuple[int, int]]
+) -> list[Matrix]:
+    """Anchors of one view's prepared rows, dense or sparse, for each (number, seed)."""
+    exact = in_float64(rows)
     return [_dense(_means(exact, products, *search)) for search in searches]
 
 

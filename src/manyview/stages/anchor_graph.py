@@ -201,6 +201,7 @@ def build_graph(
     n_anchors: int,
     n_neighbors: int,
     seed: int,
+    products: dict[int, Matrix] | None = None,
 ) -> Graph:
     """Anchors of every view at a few resolutions, `n_anchors` at most in all.
 
@@ -213,7 +214,7 @@ def build_graph(
     exact = n_samples <= sizes.sampled_rows and has_float64(drawn.block.views[0])
     seeds = np.random.SeedSequence(seed).generate_state(n_draws)
     searches = [(size, int(own)) for own in seeds for size in counts]
-    found = anchors_of_views(drawn, scalings, searches, exact=exact)
+    found = anchors_of_views(drawn, scalings, searches, exact=exact, products=products)
     pieces = []
     for first in range(0, len(found), len(counts)):
         levels = found[first : first + len(counts)]

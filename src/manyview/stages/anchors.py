@@ -41,7 +41,7 @@ from manyview.engine.contract import (
 from manyview.errors import InputError, InputTypeError, ManyviewError
 from manyview.kmeans.batched import batched_anchors
 from manyview.kmeans.passes import kmeans_anchors
-from manyview.kmeans.row_products import anchors_by_products
+from manyview.kmeans.row_products import anchors_by_products, row_products
 from manyview.stages import ridge
 from manyview.stages.sampling import SAMPLED, Draw
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
@@ -68,8 +68,7 @@ class Features(NamedTuple):
     """How to make (or find) the features of a block.
 
     `keep`: they stay in the state; `sampled`: their Gram is that of a sample of the
-    rows; a view's Gram is taken about its entry of `centres`, if any, in float32.
-    """
+    rows; a view's Gram is taken about its entry of `centres`, if any, in float32."""
 
     scalings: tuple[Scaling, ...]
     kernels: tuple[Kernel, ...]
@@ -94,6 +93,7 @@ def choose_anchors(
     n_anchors: int,
     seed: int,
     view_order: Sequence[int],
+    products: dict[int, Matrix] | None = None,
 ) -> tuple[Array, ...]:
     """Prepared anchors of every view: given (in the caller's order), drawn or found."""
     if not isinstance(wanted, str):
@@ -101,7 +101,8 @@ def choose_anchors(
     if wanted == "random":
         rows = [drawn.view(v)[:n_anchors] for v in range(len(scalings))]
         return tuple(map(dense, map(apply_scaling, rows, scalings)))
-    return tuple(anchors_of_views(drawn, scalings, [(n_anchors, seed)])[0])
+    search = [(n_anchors, seed)]
+    return tuple(anchors_of_views(drawn, scalings, search, products=products)[0])
 
 
 def _given_anchors(
@@ -135,11 +136,13 @@ def anchors_of_views(
     searches: Sequence[tuple[int, int]],
     *,
     exact: bool = False,
+    products: dict[int, Matrix] | None = None,
 ) -> list[list[Array]]:
     """Anchors of every view for each (number, seed), centres of a short k-means.
 
     All views see the same seed: a view's place must not matter. On the host one view
-    is prepared at a time, with `exact` in float64."""
+    is prepared at a time, with `exact` in float64; wide ones' `products` are kept."""
+    known = {} if products is None else products
 
     def prepared(v: int) -> Array:
         rows = apply_scaling(drawn.view(v), scalings[v])
@@ -149,9 +152,10 @@ def anchors_of_views(
         views = [prepared(v) for v in range(len(scalings))]
         return [batched_anchors(views, size, seed) for size, seed in searches]
     by_view = []
-    for rows in map(prepared, range(len(scalings))):
+    for v, rows in enumerate(map(prepared, range(len(scalings)))):
         if rows.shape[0] <= min(rows.shape[1], MOST_FEW_ROWS):
-            by_view.append(anchors_by_products(rows, searches))
+            known[v] = known[v] if v in known else row_products(rows)
+            by_view.append(anchors_by_products(rows, known[v], searches))
         else:
             by_view.append([kmeans_anchors(rows, *search) for search in searches])
     return [list(found) for found in zip(*by_view, strict=True)]
@@ -176,8 +180,7 @@ def make_kernels(
     Rows that are anchors themselves have distance 0 and count, as the authors
     do it, unless they are the majority: then only the others count. Where every
     row is an anchor, the anchors' distances to each other stand in. With `keep`
-    the distances stay in the state; with `drawn` the mean is that of these rows.
-    """
+    the distances stay in the state; with `drawn` the mean is that of these rows."""
     kernels = tuple(Kernel(name, a, 0.0) for a in anchors)
     if name == "linear":
         return kernels
@@ -200,8 +203,7 @@ def make_kernels(
 def spacing(anchors: Array, dtype: np.dtype[Any]) -> float:
     """Mean distance of an anchor to the nearest other one; 0 if all are the same.
 
-    `dtype` is that of the rows: anchors that differ by its rounding are the same.
-    """
+    `dtype` is that of the rows: anchors that differ by its rounding are the same."""
     anchors = to_host(anchors)
     d = squared_distances(anchors, anchors)
     noise = 16 * np.finfo(dtype).eps * row_norms(anchors)
@@ -317,8 +319,7 @@ def fit_features(
     """A ridge per view, and the features that it speaks of.
 
     Without `lam` it is `LAM_SHARE` of the mean eigenvalue of each view's Gram, which
-    neither rows nor anchors change. Without `reduces` Phi stays for other ridges.
-    """
+    neither rows nor anchors change. Without `reduces` Phi stays for other ridges."""
     ridges = []
     for matrix, mean in grams:
         own = LAM_SHARE * ridge.mean_eigenvalue(matrix) if lam is None else lam
