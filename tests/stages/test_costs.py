@@ -67,7 +67,7 @@ def test_a_plan_counts_the_rows_of_the_views(model):
 def test_few_rows_pay_for_their_neighbours_and_not_for_starts():
     model = S2MVTC(7, n_anchors=100)
     own = [plan_of(model, Shape(n, WIDTHS)).seconds for n in (2000, 4000, 8000)]
-    assert np.diff(own)[1] > 3 * np.diff(own)[0]  # with the square of the rows
+    assert np.diff(own)[1] > 2.5 * np.diff(own)[0]  # with the square of the rows
     with lowered(exact_rows=1000):
         cost = model._cost(2000, WIDTHS, 4)
     assert cost.setup_flops > model._cost(2000, WIDTHS, 4).setup_flops
