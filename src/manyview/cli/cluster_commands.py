@@ -90,14 +90,7 @@ def fit(
         with writing(out, run, force=force) as unfinished:
             model.save(unfinished / MODEL)
             back.write(unfinished, run)
-    sizes = Counter(run.labels.tolist()).values()
-    terminal.say(
-        f"{run.method}: {len(views)} rows, {views.n_views} views, {len(sizes)} "
-        f"clusters of {min(sizes)} to {max(sizes)} rows, "
-        f"{run.timings['fitting']:.1f} s"
-    )
-    if hasattr(model, "choice_"):
-        terminal.say(f"Chosen: {model.choice_.sentence}")
+    _say(run, views, model)
     told.say(model)
     if run.scores is not None:
         terminal.show_scores(run.scores)
@@ -123,6 +116,18 @@ def _fit(
         extra["choice"] = _choice(model.choice_)
     timings = {"reading": reading, "fitting": fitting}
     return run_of(model, views, source, timings, extra)
+
+
+def _say(run: Run, views: manyview.Views, model: Any) -> None:
+    """The fit in a line, and one for the number of clusters where it was chosen."""
+    sizes = Counter(run.labels.tolist()).values()
+    terminal.say(
+        f"{run.method}: {len(views)} rows, {views.n_views} views, {len(sizes)} "
+        f"clusters of {min(sizes)} to {max(sizes)} rows, "
+        f"{run.timings['fitting']:.1f} s"
+    )
+    if hasattr(model, "choice_"):
+        terminal.say(f"Chosen: {model.choice_.sentence}")
 
 
 def run_of(
