@@ -168,3 +168,15 @@ def test_few_kinds_of_rows_have_a_full_say():
     arrays = [np.eye(3)[own], rng.normal(size=(300, 8))]
     labels = leiden_with_k(graph_of(arrays, everywhere(*arrays), (10,)), 3, 0)
     assert ari(own, labels) == 1.0
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_a_device_finds_the_same_neighbours(width, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    X = 1e3 + np.random.default_rng(0).normal(size=(200, width))
+    X[17] = X[3]
+    monkeypatch.setattr("manyview.stages.neighbour_graph.BATCH_NUMBERS", 7000)
+    there = nearest_rows(X, 9, torch.empty(0))
+    here = nearest_rows(X, 9)
+    np.testing.assert_array_equal(there[1], here[1])
+    np.testing.assert_allclose(there[0], here[0], rtol=1e-9, atol=1e-12)

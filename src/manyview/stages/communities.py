@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import is_on_gpu, to_host
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     first_copies,
@@ -67,7 +67,8 @@ def row_graph(
     arrays = [rows_of(_on_host(apply_scaling(x, s)), new) for x, s in pairs]
     present = np.asarray(to_host(drawn.block.present))[new]
     sizes = neighbourhoods(len(present), n_clusters)
-    near = neighbours_of_views(arrays, present, max(sizes))
+    device = next((x for x in drawn.block.views if is_on_gpu(x)), None)
+    near = neighbours_of_views(arrays, present, max(sizes), device)
     graph = neighbour_graph(near, len(present), sizes, view_weights)
     return RowGraph(linked(graph, arrays, present), place, arrays, present)
 

@@ -15,6 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
+from manyview.arrays.ops import Array, like, smallest, squared_distances, to_host
 from manyview.stages.scaling import inverse
 
 FloatArray = np.ndarray[Any, Any]
@@ -53,9 +54,12 @@ class Neighbours(NamedTuple):
 
 
 def neighbours_of_views(
-    arrays: Sequence[Any], present: IntArray, k: int
+    arrays: Sequence[Any], present: IntArray, k: int, on: Any = None
 ) -> list[Neighbours]:
-    """In each view the k nearest rows, or the 7th where that is more, of every row."""
+    """In each view the k nearest rows, or the 7th where that is more, of every row.
+
+    They are searched on the device of the array `on`, where there is one.
+    """
     found = []
     for v, X in enumerate(arrays):
         there = np.flatnonzero(present[:, v])
@@ -64,7 +68,7 @@ def neighbours_of_views(
         apart, ids = np.empty((len(rows), 0)), np.empty((len(rows), 0), dtype=np.intp)
         if len(rows) > 1:
             near = max(k, WIDTH_NEIGHBOUR)
-            apart, ids = nearest_rows(rows_of(X, rows), near)
+            apart, ids = nearest_rows(rows_of(X, rows), near, on)
         order = np.argsort(first, kind="stable")
         starts = np.flatnonzero(np.diff(first[order])) + 1
         kinds = [kind for kind in np.split(there[order], starts) if len(kind) > 1]
@@ -97,17 +101,21 @@ def rows_of(X: Any, rows: IntArray) -> Any:
     return X if len(rows) == X.shape[0] else X[rows]
 
 
-def nearest_rows(X: Any, k: int) -> tuple[FloatArray, IntArray]:
+def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
     """Distances to, and numbers of, the k nearest other rows (n_rows, k), ascending."""
     n_rows = X.shape[0]
     k = min(k, n_rows - 1)
     if not sp.issparse(X):
         X = X.astype(np.float64)
         X = X - X.mean(axis=0)
-    search = NearestNeighbors(n_neighbors=k + 1).fit(X)
-    # The search widens what it is given: of sparse rows some at a time.
-    batches = [slice(None)] if not sp.issparse(X) else _batches(n_rows, n_rows)
-    parts = [search.kneighbors(X[some]) for some in batches]
+    if on is None or sp.issparse(X):
+        search = NearestNeighbors(n_neighbors=k + 1).fit(X)
+        # The search widens what it is given: of sparse rows some at a time.
+        batches = [slice(None)] if not sp.issparse(X) else _batches(n_rows, n_rows)
+        parts = [search.kneighbors(X[some]) for some in batches]
+    else:
+        points, batches = like(X, on), _batches(n_rows, n_rows)
+        parts = [_nearest_points(points[some], points, k + 1) for some in batches]
     apart, ids = (np.concatenate(part) for part in zip(*parts, strict=True))
     # A row is among its own nearest, unless as many others lie where it does.
     own = ids == np.arange(n_rows)[:, None]
@@ -122,6 +130,12 @@ def nearest_rows(X: Any, k: int) -> tuple[FloatArray, IntArray]:
         apart[i, j] = np.sqrt(np.asarray((gaps * gaps).sum(axis=1)).ravel())
     order = np.argsort(apart, axis=1, kind="stable")
     return np.take_along_axis(apart, order, 1), np.take_along_axis(ids, order, 1)
+
+
+def _nearest_points(x: Array, points: Array, k: int) -> tuple[FloatArray, IntArray]:
+    """Distances to, and numbers of, the k points that are nearest, on their device."""
+    squares, ids = smallest(squared_distances(x, points), k)
+    return np.sqrt(to_host(squares)), to_host(ids)
 
 
 def self_tuned_graph(apart: FloatArray, ids: IntArray, k: int) -> sp.csr_array:
