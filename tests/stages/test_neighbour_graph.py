@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from manyview.metrics import ari
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
+    first_copies,
     linked,
     nearest_rows,
     neighbour_graph,
@@ -174,9 +175,26 @@ def test_few_kinds_of_rows_have_a_full_say():
 def test_a_device_finds_the_same_neighbours(width, monkeypatch):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     X = 1e3 + np.random.default_rng(0).normal(size=(200, width))
-    X[17] = X[3]
     monkeypatch.setattr("manyview.stages.neighbour_graph.BATCH_NUMBERS", 7000)
     there = nearest_rows(X, 9, torch.empty(0))
     here = nearest_rows(X, 9)
     np.testing.assert_array_equal(there[1], here[1])
     np.testing.assert_allclose(there[0], here[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16"])
+def test_copies_are_found_among_rows_of_few_values(dtype, monkeypatch):
+    monkeypatch.setattr("manyview.stages.neighbour_graph.BATCH_NUMBERS", 50)
+    X = np.random.default_rng(0).integers(-1, 2, (300, 4)).astype(dtype)
+    X = np.where(X == 0, -X, X)  # zeros of either sign
+    rows = (X + 0.0).tolist()
+    assert first_copies(X).tolist() == [rows.index(row) for row in rows]
+    np.testing.assert_array_equal(
+        first_copies(csr_array(X.astype(float))), first_copies(X)
+    )
+
+
+def test_no_copy_is_looked_for_twice_where_rows_differ(monkeypatch):
+    monkeypatch.setattr("manyview.stages.neighbour_graph._digest", None)
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    np.testing.assert_array_equal(first_copies(X), np.arange(500))

@@ -115,7 +115,7 @@ def check_knowledge(
             raise InputError(
                 f"must_link ties rows {one} and {two} together, by one link or a "
                 f"chain of them, but partial_labels gives them the labels {given[0]} "
-                f"and {given[1]}. Correct one of the two."
+                f"and {given[1]}. Check which of the two is right."
             )
     names, first = np.unique(own[own >= 0], return_index=True)
     leaders = np.flatnonzero(own >= 0)[first][np.searchsorted(names, own[own >= 0])]
@@ -126,7 +126,7 @@ def check_knowledge(
         one, two = rows[cannot[inside[0]]]
         raise InputError(
             f"cannot_link keeps rows {one} and {two} apart, but must_link or "
-            "partial_labels put them together. Correct one of the two."
+            "partial_labels put them together. Check which of the two is right."
         )
     labels = np.full(group.max() + 1, UNKNOWN)
     labels[group[own >= 0]] = np.searchsorted(names, own[own >= 0])
@@ -205,7 +205,7 @@ def _pairs(given: Any, name: str, n_samples: int) -> IntArray:
     if outside.size:
         raise InputError(
             f"{name} names row {outside[0]}, but the rows are 0 … {n_samples - 1}. "
-            "Count rows from 0 on."
+            "Give row numbers from 0 on."
         )
     same = pairs[pairs[:, 0] == pairs[:, 1]]
     if name == "cannot_link" and same.size:
@@ -242,7 +242,7 @@ def _labels(given: Any, n_samples: int, n_clusters: Any) -> IntArray:
     if found[-1] >= n_clusters:
         raise InputError(
             f"partial_labels holds {found[-1]}, but the clusters of n_clusters="
-            f"{n_clusters} are numbered 0 … {n_clusters - 1}. Number the labels from 0 "
-            "on."
+            f"{n_clusters} are numbered 0 … {n_clusters - 1}. Give labels that are "
+            "numbered from 0 on."
         )
     return labels

@@ -3,7 +3,7 @@
 Distances are looked at by blocks of rows; nothing of size n × n is kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -78,15 +78,39 @@ def neighbours_of_views(
 
 def first_copies(X: Any) -> IntArray:
     """The first row that is the same as each; NaN is the same as NaN."""
-    first: dict[bytes, int] = {}
+    first, seen = np.arange(X.shape[0]), dict[bytes, int]()
+    same: Iterable[tuple[int, bytes]]
     if sp.issparse(X):
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         rows = (_of_sparse(X.indices[a:b], X.data[a:b]) for a, b in ends)
+        same = enumerate(rows)
     else:
-        rows = ((row + 0.0).tobytes() for row in X)  # no zero has a sign
-    # Digests: the rows themselves would be a second copy of the data.
-    keys = (blake2b(row, digest_size=16).digest() for row in rows)
-    return np.array([first.setdefault(key, i) for i, key in enumerate(keys)], int)
+        _, place, counts = np.unique(_keys(X), return_inverse=True, return_counts=True)
+        doubtful = np.flatnonzero(counts[place] > 1).tolist()
+        same = ((i, (X[i] + 0.0).tobytes()) for i in doubtful)  # no zero has a sign
+    for i, row in same:
+        first[i] = seen.setdefault(_digest(row), i)
+    return first
+
+
+def _digest(row: bytes) -> bytes:
+    """The rows themselves would be a second copy of the data."""
+    return blake2b(row, digest_size=16).digest()
+
+
+def _keys(X: FloatArray) -> IntArray:
+    """A number for each row, the same for equal ones and seldom for others."""
+    odd = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
+    odd = 2 * odd + 1
+    keys = np.empty(len(X), dtype=np.uint64)
+    for some in _batches(*X.shape):
+        rows = X[some] + 0.0
+        wide = np.ascontiguousarray(rows, np.float32 if rows.itemsize < 4 else None)
+        wide = wide if wide.itemsize <= 8 else wide.astype(np.float64)
+        bits = wide.view(f"u{wide.itemsize}").astype(np.uint64)
+        bits ^= bits >> 32  # numbers with few digits are zeros at the end
+        keys[some] = bits @ odd
+    return keys
 
 
 def _of_sparse(columns: IntArray, values: FloatArray) -> bytes:
