@@ -32,7 +32,7 @@ import numpy as np
 
 from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
-from manyview.kmeans.nodes import Nodes
+from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import (
     ROWS_PER_ANCHOR,
     Centres,
@@ -75,7 +75,7 @@ from manyview.stages.rounds import (
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling
 from manyview.stages.setup import NO_CONFLICTS, Setup, enter
-from manyview.stages.steering import hold_communities, steer_clusters, steer_communities
+from manyview.stages.steering import steer_clusters, steer_communities
 from manyview.stages.tracing import caller_trace, trace_rows
 from manyview.views.arguments import check_anchors, check_number
 
@@ -354,9 +354,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         assert first is not None
         if engine.n_samples <= sizes.exact_rows:
             self.conflicts_ = setup.conflicts
-            return hold_communities(
-                engine, drawn.rows, first, self.n_clusters_, known is not None
-            )
+            return keep_labels(engine, drawn.rows, first, self.n_clusters_)
         rows = (engine, self.n_clusters_, drawn.rows)
         found = kmeans(
             *rows, n_init=self.n_init, seed=seeds[2], first=first, saved=saved

@@ -205,7 +205,7 @@ def test_every_fit_and_prediction_runs_on_it(three_views, monkeypatch):
         checking.CheckedStep, "check", lambda self, result: checked.append(self.name)
     )
     model = S2MVTC(4, random_state=0).fit(three_views[0])
-    assert {"round_step", "vote_step"} <= set(checked)
+    assert {"round_step", "known_step"} <= set(checked)
     checked.clear()
     model.predict(three_views[0])
     assert {"round_step", "vote_step"} <= set(checked)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from manyview.cli import terminal
 from manyview.cli.read_input import read_labels
 from manyview.errors import FileError, InputError
@@ -105,6 +103,8 @@ def _by_name(source: str, names: list[str] | None) -> list[str]:
 
 def _numbered(labels: Sequence[str]) -> tuple[Any, list[str]]:
     """Labels as numbers, −1 for unknown ones, and what the numbers stand for."""
+    import numpy as np
+
     known = sorted({x for x in labels if x.lower() not in _UNKNOWN})
     if all(x.isdecimal() for x in known):
         number = {x: int(x) for x in known}
@@ -116,6 +116,8 @@ def _numbered(labels: Sequence[str]) -> tuple[Any, list[str]]:
 
 def _pairs(source: str, names: list[str] | None) -> Any:
     """Pairs of row numbers, from an .npy file or from text with two columns."""
+    import numpy as np
+
     path = Path(source).expanduser()
     if path.suffix.lower() == ".npy":
         from manyview.files.npy_file import map_array

@@ -74,14 +74,6 @@ def steer_communities(
     return Steered(numbers[labels], np.sort(conflicts))
 
 
-def hold_communities(
-    engine: Engine, rows: Matrix, labels: Matrix, n_clusters: int, told: bool
-) -> tuple[Clustering, Nodes]:
-    """The communities of all rows as they are, where `told`, equal ones apart too."""
-    found, nodes = keep_labels(engine, rows, labels, n_clusters)
-    return (hold_labels(engine, rows, labels, found) if told else found), nodes
-
-
 def steer_clusters(
     engine: Engine,
     drawn_rows: Matrix,
