@@ -195,7 +195,7 @@ def _cluster(cell: Cell, alone: bool) -> Iterator[Any]:
             threads_per_worker=1,
             processes=alone,
             memory_limit=WORKER_MEMORY if limited else 0,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as workers,
         Client(workers) as client,
     ):

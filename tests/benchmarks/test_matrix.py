@@ -135,7 +135,7 @@ def workers():
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     asked = {"n_workers": work.N_WORKERS, "threads_per_worker": 1, "memory_limit": 0}
     with (
-        distributed.LocalCluster(**asked, processes=False, dashboard_address=None) as c,
+        distributed.LocalCluster(**asked, processes=False, dashboard_address=":0") as c,
         distributed.Client(c) as client,
     ):
         client.run(warnings.filterwarnings, **work.STRICT)

@@ -310,7 +310,7 @@ def test_on_dask_as_here(views, few):
     distributed = pytest.importorskip("distributed", reason="no dask")
     da = pytest.importorskip("dask.array", reason="no dask")
     cuts = (slice(0, 100), slice(100, 200), slice(200, 360))
-    with distributed.Client(processes=False, n_workers=1, dashboard_address=None):
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=":0"):
         far = [da.from_array(np.asarray(a), chunks=(50, -1)) for a in views.arrays]
         model = model_of(AnchorSpectral, engine="dask")
         for rows in cuts:

@@ -181,7 +181,7 @@ def test_tensors_keep_their_kind(views):
 def test_on_dask_as_here(views):
     distributed = pytest.importorskip("distributed", reason="no dask")
     da = pytest.importorskip("dask.array", reason="no dask")
-    with distributed.Client(processes=False, n_workers=1, dashboard_address=None):
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=":0"):
         far = [da.from_array(np.asarray(a), chunks=(240, -1)) for a in views.arrays]
         model = AnchorSpectral(5, random_state=0, engine="dask")
         model.fit([a[:480] for a in far]).refit(far, n_clusters=6)

@@ -144,7 +144,7 @@ def test_on_dask_as_here(nested):
     distributed = pytest.importorskip("distributed", reason="no dask")
     da = pytest.importorskip("dask.array", reason="no dask")
     arrays = [np.asarray(a) for a in nested[0].arrays]
-    with distributed.Client(processes=False, n_workers=1, dashboard_address=None):
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=":0"):
         far = [da.from_array(a, chunks=(270, -1)) for a in arrays]
         model = AnchorSpectral(9, random_state=0, engine="dask").fit(far)
         found = hierarchy(model, far)

@@ -104,7 +104,7 @@ def test_the_same_on_dask(found, planted):
     da = pytest.importorskip("dask.array", reason="Dask is not installed")
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     with distributed.Client(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as client:
         parts = [da.from_array(x, chunks=(150, -1)) for x in planted[0]]
         model = S2MVTC(4, random_state=0, engine=client).fit(parts)

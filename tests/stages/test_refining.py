@@ -146,7 +146,7 @@ def test_the_same_clusters_on_dask_and_on_a_device(many):
     views, model = many
     with lowered(exact_rows=300):
         on_device = S2MVTC(4, random_state=0, device="cpu").fit(views)
-        with distributed.Client(processes=False, n_workers=1, dashboard_address=None):
+        with distributed.Client(processes=False, n_workers=1, dashboard_address=":0"):
             on_dask = S2MVTC(4, random_state=0, engine="dask").fit(views)
     for other in (on_device, on_dask):
         assert isinstance(other._passes.nodes, Centres)
