@@ -239,3 +239,14 @@ def test_tables_name_views_clusters_and_rows(data):
 def test_other_rows_than_in_the_fit_get_a_sentence(model, data):
     with pytest.raises(InputError, match="300 rows; 100 were given"):
         explain(model, data[:100])
+
+
+def test_weights_of_every_row_are_taken_in_the_mean(three_views):
+    from manyview.baselines import WNN
+
+    views = three_views[0]
+    model = WNN(4, random_state=0).fit(views)
+    assert np.asarray(model.view_weights_).shape == (300, 3)
+    found = explain(model, views, leave_out=False)
+    assert found.view_influence.shape == (3,)
+    assert found.view_influence.sum() == pytest.approx(1.0)

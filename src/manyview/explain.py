@@ -185,7 +185,9 @@ def explain(
     seed = child_seed(generator(random_state))
     drawn = draw(engine, min(MOST_ROWS, len(views)), seed)
     scalings = _scalings(model, drawn)
-    weights = getattr(model, "view_weights_", np.ones(views.n_views))
+    weights = np.asarray(getattr(model, "view_weights_", np.ones(views.n_views)))
+    if weights.ndim == 2:  # of every row by itself, as in WNN
+        weights = weights.mean(axis=0)
     own, n_clusters = labels[drawn.caller_rows], int(labels.max()) + 1
     shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
     certainty = to_host(model.certainty_) if hasattr(model, "certainty_") else None
