@@ -185,9 +185,7 @@ def explain(
     seed = child_seed(generator(random_state))
     drawn = draw(engine, min(MOST_ROWS, len(views)), seed)
     scalings = _scalings(model, drawn)
-    weights = np.asarray(getattr(model, "view_weights_", np.ones(views.n_views)))
-    if weights.ndim == 2:  # of every row by itself, as in WNN
-        weights = weights.mean(axis=0)
+    weights = _view_weights(model, views.n_views)
     own, n_clusters = labels[drawn.caller_rows], int(labels.max()) + 1
     shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
     certainty = to_host(model.certainty_) if hasattr(model, "certainty_") else None
@@ -221,6 +219,12 @@ def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
             "Give the views it was fitted on."
         )
     return given, labels
+
+
+def _view_weights(model: Any, n_views: int) -> Matrix:
+    """The weight of every view; the mean where each row has its own, as in WNN."""
+    weights = np.asarray(getattr(model, "view_weights_", np.ones(n_views)))
+    return np.asarray(weights.mean(axis=0)) if weights.ndim == 2 else weights
 
 
 def _scalings(model: MultiViewClusterer, drawn: Draw) -> tuple[Scaling, ...]:
