@@ -177,7 +177,7 @@ def test_known_rows_are_kept_by_number_and_by_name(manyview, folder) -> None:
     np.testing.assert_array_equal(labels[told >= 0], told[told >= 0])
     assert (labels[0] != labels[1]) == wanted
     known = read_meta("run")["known"]
-    assert known["partial_labels"] == "some.txt" and "conflicts" in known
+    assert known["partial_labels"] == str(folder / "some.txt") and "conflicts" in known
 
 
 def test_known_rows_may_be_few_and_have_names(manyview, folder) -> None:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -96,14 +95,8 @@ def frames(views):
     return [dd.from_pandas(table, npartitions=3) for table in tables]
 
 
-CHUNKED = [known, uneven, unknown, frames]
-
-
-# How rows are chunked is settled before a method sees them.
-@pytest.mark.parametrize(
-    ("name", "chunked"),
-    [*product(["S2MVTC"], CHUNKED), ("AnchorSpectral", known), ("ConcatKMeans", known)],
-)
+@pytest.mark.parametrize("chunked", [known, uneven, unknown, frames])
+@pytest.mark.parametrize("name", METHODS)
 def test_same_labels_as_the_local_engine(client, views, local, name, chunked):
     data = chunked(views)
     model = clone(METHODS[name]).set_params(engine=client).fit(data)

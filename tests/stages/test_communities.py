@@ -8,6 +8,7 @@ from manyview import S2MVTC
 from manyview.engine.contract import lowered
 from manyview.engine.local import open_engine
 from manyview.kmeans.nodes import Nodes
+from manyview.kmeans.passes import Centres
 from manyview.metrics import ari
 from manyview.stages.communities import (
     LEAST_SIZE,
@@ -82,7 +83,7 @@ def test_few_rows_are_cut_by_modularity_and_many_by_k_means():
     with lowered(exact_rows=599):
         many = S2MVTC(2, random_state=0).fit(views)
     assert isinstance(few._passes.nodes, Nodes)
-    assert not isinstance(many._passes.nodes, Nodes)
+    assert isinstance(many._passes.nodes, Centres)
     for model in (few, many):
         np.testing.assert_array_equal(model.predict(views), model.labels_)
     new, _, new_own = rings(300, seed=1)

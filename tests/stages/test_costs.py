@@ -8,6 +8,7 @@ from manyview.engine.contract import lowered
 from manyview.stages.costs import (
     UNKNOWN_CLUSTERS,
     Shape,
+    communities_cost,
     graph_cost,
     plan_of,
     refining_cost,
@@ -67,7 +68,9 @@ def test_a_plan_counts_the_rows_of_the_views(model):
 def test_few_rows_pay_for_their_neighbours_and_not_for_starts():
     model = S2MVTC(7, n_anchors=100)
     own = [plan_of(model, Shape(n, WIDTHS)).seconds for n in (2000, 4000, 8000)]
-    assert np.diff(own)[1] > 2.5 * np.diff(own)[0]  # with the square of the rows
+    assert np.diff(own)[1] > 2.5 * np.diff(own)[0]  # most with the square of the rows
+    near = [communities_cost(n, 3).setup_seconds for n in (2000, 4000, 8000)]
+    assert np.diff(near)[1] == pytest.approx(4 * np.diff(near)[0])
     with lowered(exact_rows=1000):
         cost = model._cost(2000, WIDTHS, 4)
     assert cost.setup_flops > model._cost(2000, WIDTHS, 4).setup_flops

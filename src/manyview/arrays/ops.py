@@ -87,6 +87,11 @@ def in_float64(array: Array, *, copy: bool = False) -> Array:
     return xp.astype(array, xp.float64, copy=copy)
 
 
+def dense(rows: Array) -> Array:
+    """A few rows as a dense float64 array, where they are."""
+    return in_float64(rows.toarray() if sp.issparse(rows) else rows)
+
+
 def sum_in_float64(array: Array, axis: int | None = None) -> Array:
     """Sum in float64, without a float64 copy of the array where it can be helped."""
     if not has_float64(array):

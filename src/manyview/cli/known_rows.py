@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from manyview.cli import terminal
-from manyview.cli.read_input import read_labels
+from manyview.cli.read_input import from_anywhere, read_labels
 from manyview.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class KnownRows:
         if not self._pairs and self._labels is None:
             return {}
         files = {"partial_labels": self._labels, **self._pairs}
-        known = {name: path for name, path in files.items() if path is not None}
+        known = {
+            n: from_anywhere(path) for n, path in files.items() if path is not None
+        }
         rows = model.conflicts_.tolist()
         return {"known": {**known, "classes": self._classes, "conflicts": rows}}
 

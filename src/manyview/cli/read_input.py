@@ -87,8 +87,8 @@ def record_of(
 ) -> dict[str, Any]:
     """What a run keeps of its input, to read it again from whatever folder."""
     return {
-        "files": [_from_anywhere(f) for f in files],
-        "labels": None if labels is None else _from_anywhere(labels),
+        "files": [from_anywhere(f) for f in files],
+        "labels": None if labels is None else from_anywhere(labels),
         "fill": fill,
         "join": join,
     }
@@ -103,7 +103,8 @@ def recorded_input(source: str | Path) -> dict[str, Any]:
     return known or {}
 
 
-def _from_anywhere(name: str) -> str:
+def from_anywhere(name: str) -> str:
+    """The name of a file as other folders know it; any other name as it is."""
     path = Path(name).expanduser()
     return str(path.absolute()) if path.exists() else name
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from manyview.arrays.ops import in_float64
+from manyview.arrays.ops import dense, in_float64
 from manyview.kmeans.distinct_rows import distinct_rows
 from manyview.kmeans.passes import (
     MOST_SPREAD,
@@ -36,7 +36,7 @@ def anchors_by_products(
 ) -> list[Matrix]:
     """Anchors of one view's prepared rows, dense or sparse, for each (number, seed)."""
     exact = in_float64(rows)
-    return [_dense(_means(exact, products, *search)) for search in searches]
+    return [dense(_means(exact, products, *search)) for search in searches]
 
 
 def _means(rows: Any, products: Matrix, n_anchors: int, seed: int) -> Any:
@@ -51,10 +51,6 @@ def _means(rows: Any, products: Matrix, n_anchors: int, seed: int) -> Any:
     else:
         first = spread_rows(some, n_anchors, rng, products=own)[0]
     return lloyd_by_products(own, first, search_steps(n_anchors)) @ some
-
-
-def _dense(rows: Any) -> Matrix:
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def lloyd_by_products(products: Matrix, first: Matrix, n_steps: int) -> Any:

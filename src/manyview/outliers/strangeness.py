@@ -15,6 +15,7 @@ from manyview.arrays.ops import (
     Array,
     at_least_zero,
     cast,
+    dense,
     in_float64,
     like,
     namespace,
@@ -25,7 +26,6 @@ from manyview.arrays.ops import (
 )
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.kmeans.passes import LABELS, pick
-from manyview.stages.anchors import dense
 from manyview.stages.sampling import NEIGHBOURS, Draw, choose_scalings, draw
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
 from manyview.views.views import Block

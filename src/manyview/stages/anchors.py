@@ -18,6 +18,7 @@ from manyview.arrays.ops import (
     Array,
     at_least_zero,
     cast,
+    dense,
     exp_of,
     expanded_distances,
     in_float64,
@@ -68,7 +69,8 @@ class Features(NamedTuple):
     """How to make (or find) the features of a block.
 
     `keep`: they stay in the state; `sampled`: their Gram is that of a sample of the
-    rows; a view's Gram is taken about its entry of `centres`, if any, in float32."""
+    rows; a view's Gram is taken about its entry of `centres`, if any, in float32.
+    """
 
     scalings: tuple[Scaling, ...]
     kernels: tuple[Kernel, ...]
@@ -161,11 +163,6 @@ def anchors_of_views(
     return [list(found) for found in zip(*by_view, strict=True)]
 
 
-def dense(rows: Array) -> Array:
-    """A few rows as a dense float64 array, where they are."""
-    return in_float64(rows.toarray() if sp.issparse(rows) else rows)
-
-
 def make_kernels(
     engine: Engine,
     name: str,
@@ -180,7 +177,8 @@ def make_kernels(
     Rows that are anchors themselves have distance 0 and count, as the authors
     do it, unless they are the majority: then only the others count. Where every
     row is an anchor, the anchors' distances to each other stand in. With `keep`
-    the distances stay in the state; with `drawn` the mean is that of these rows."""
+    the distances stay in the state; with `drawn` the mean is that of these rows.
+    """
     kernels = tuple(Kernel(name, a, 0.0) for a in anchors)
     if name == "linear":
         return kernels
@@ -203,7 +201,8 @@ def make_kernels(
 def spacing(anchors: Array, dtype: np.dtype[Any]) -> float:
     """Mean distance of an anchor to the nearest other one; 0 if all are the same.
 
-    `dtype` is that of the rows: anchors that differ by its rounding are the same."""
+    `dtype` is that of the rows: anchors that differ by its rounding are the same.
+    """
     anchors = to_host(anchors)
     d = squared_distances(anchors, anchors)
     noise = 16 * np.finfo(dtype).eps * row_norms(anchors)
@@ -319,7 +318,8 @@ def fit_features(
     """A ridge per view, and the features that it speaks of.
 
     Without `lam` it is `LAM_SHARE` of the mean eigenvalue of each view's Gram, which
-    neither rows nor anchors change. Without `reduces` Phi stays for other ridges."""
+    neither rows nor anchors change. Without `reduces` Phi stays for other ridges.
+    """
     ridges = []
     for matrix, mean in grams:
         own = LAM_SHARE * ridge.mean_eigenvalue(matrix) if lam is None else lam

@@ -18,6 +18,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 from sklearn.covariance import ledoit_wolf_shrinkage
 
+from manyview.arrays.ops import index_sum
+
 Matrix = np.ndarray[Any, Any]
 
 # Rows that the members of a cluster count for in its mean where none is labelled, the
@@ -95,7 +97,7 @@ def class_scores(
     cluster, trust = matched(communities, told, n_clusters)
     members = np.eye(n_clusters)[cluster[communities]]
     for _ in range(ROUNDS):
-        parts = [_discriminant(x, told, members, trust) for x in features]
+        parts = [_discriminant(x, told, members, trust) for x in features if x.size]
         of_all, of_told = (_product(p) for p in zip(*parts, strict=True))
         start = of_all.copy()
         start[told.at] = 0.0
@@ -132,7 +134,7 @@ def _discriminant(
     sizes = W.sum(axis=0)
     of_members = (W.T @ X) / np.maximum(sizes, np.finfo(float).tiny)[:, None]
     rows, own = X[told.at], told.cluster
-    n_told, sums = np.bincount(own, minlength=k), _sums(rows, own, k)
+    n_told, sums = np.bincount(own, minlength=k), index_sum(rows, own, k)
     weight = ROWS_IN_MEAN * trust * HALF_AT / (HALF_AT + n_told)
     weight = np.maximum(np.minimum(weight, sizes), 1e-6)  # a mean of none is 0
     total = sums + weight[:, None] * of_members
@@ -149,12 +151,6 @@ def _discriminant(
     places = np.arange(len(own))
     without[places, own] = ((rows - 0.5 * others) * turned).sum(axis=1)
     return softmax(scores, axis=1), softmax(without, axis=1)
-
-
-def _sums(X: Matrix, cluster: Matrix, k: int) -> Matrix:
-    sums = np.zeros((k, X.shape[1]))
-    np.add.at(sums, cluster, X)
-    return sums
 
 
 def _scores(X: Matrix, means: Matrix, spread: Any) -> Matrix:

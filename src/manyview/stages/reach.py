@@ -14,13 +14,13 @@ from scipy.special import pdtrc
 from manyview.arrays.ops import (
     Array,
     cast,
+    dense,
     namespace,
     row_norms,
     squared_distances,
     to_host,
 )
 from manyview.engine.contract import Engine, Result, State, touches
-from manyview.stages.anchors import dense
 from manyview.stages.sampling import Draw, first_rows
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
 from manyview.views.views import Block

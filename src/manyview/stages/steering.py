@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.utils.extmath import randomized_svd
 
-from manyview.arrays.ops import like, namespace, to_host
+from manyview.arrays.ops import dense, like, namespace, to_host
 from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
@@ -177,12 +177,18 @@ def _contracted(
 
 
 def _vectors(graph: sp.csr_array, n_clusters: int, seed: int) -> Matrix:
-    """The smoothest vectors of the graph, every row brought to unit length."""
+    """The smoothest vectors of the graph, every row brought to unit length.
+
+    Fewer where Lanczos steps do not converge: the other kinds of features are left.
+    """
     n_vectors = min(VECTORS * n_clusters, MOST_VECTORS)
     S = normalised(graph)
     if n_vectors < S.shape[0] - 1:
         start = np.random.default_rng(seed).uniform(size=S.shape[0])
-        _, vectors = eigsh(S, k=n_vectors, which="LA", v0=start)
+        try:
+            _, vectors = eigsh(S, k=n_vectors, which="LA", v0=start)
+        except ArpackNoConvergence as early:
+            vectors = early.eigenvectors  # those that did, maybe none
     else:
         vectors = np.linalg.eigh(S.toarray())[1][:, -n_vectors:]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -196,7 +202,7 @@ def _side_by_side(rows: RowGraph, seed: int) -> Matrix:
         if X.shape[1] > WIDEST:
             left, length, _ = randomized_svd(X, WIDEST, random_state=seed)
             X = left * length
-        X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        X = dense(X)
         X = np.where(there[:, None], X - X[there].mean(axis=0), 0.0)
         spread = np.sqrt((X * X).sum(axis=1).mean())
         parts.append(X / spread if spread > 0 else X)
