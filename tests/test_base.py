@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from manyview.base import MultiViewClusterer
+from manyview.base import MultiViewClusterer, degenerate
 from manyview.baselines.parts.in_memory import dense_views
 from manyview.errors import (
     DegenerateWarning,
@@ -238,3 +238,23 @@ def test_rows():
     for bad in ([], [0.5], "all", [True]):
         with pytest.raises(InputTypeError, match="non-empty list of integers"):
             check_rows(bad, 5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_clusters", "words"),
+    [
+        ([0] * 60, 3, "put 60 of 60 rows into one cluster. Are the rows nearly all"),
+        ([0] * 199 + [1], 2, "put 199 of 200 rows"),
+        ([0, 1] * 30, 3, "found 2 of the 3 clusters it was asked for"),
+        ([0, 2] * 30, 3, "found 2 of the 3 clusters it was asked for"),
+    ],
+)
+def test_what_is_wrong_is_said(labels, n_clusters, words):
+    assert words in degenerate(np.array(labels), n_clusters)
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_clusters"), [([0, 1, 1], 2), ([0], 1), ([0] * 60, 1), ([0], 1)]
+)
+def test_other_partitions_are_left_alone(labels, n_clusters):
+    assert degenerate(np.array(labels), n_clusters) is None

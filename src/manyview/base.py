@@ -11,7 +11,7 @@ import copy
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -30,13 +30,12 @@ from manyview.engine.plan import Plan
 from manyview.errors import DegenerateWarning, InputTypeError
 from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
-from manyview.kmeans.degenerate import degenerate
 from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import FIELD, LABELS, Centres, Clustering, pick
 from manyview.outliers import FindsOutliers
 from manyview.predicting import Passes, PredictsByReplay
 from manyview.present.model_page import ShowsItself
-from manyview.running.callbacks import CallbackSupportMixin, passes_as_tasks
+from manyview.running.callbacks import HEARD, CallbackSupportMixin, passes_as_tasks
 from manyview.running.progress import shown
 from manyview.selection import CHOICE, recall_or_choose
 from manyview.stages.costs import Cost, plan_of, shape_of
@@ -46,13 +45,13 @@ from manyview.stages.rounds import History
 from manyview.stages.sampling import (
     INFLUENCE_ROWS,
     Draw,
+    check_views_speak,
     choose_scalings,
     draw,
     measure_influence,
 )
 from manyview.stages.scaling import SCALINGS, Scaling
 from manyview.stages.setup import Setup
-from manyview.stages.silent_views import check_views_speak
 from manyview.validating import TakesViews
 from manyview.views.arguments import (
     check_choice,
@@ -66,6 +65,9 @@ from manyview.views.views import Views
 
 FloatArray = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, Any]
+
+# Of all rows in one cluster: then hardly anything was found.
+GIANT_SHARE = 0.99
 
 
 @dataclass(slots=True)
@@ -237,7 +239,9 @@ class PassClusterer(
     def _engine_for(self, views: Views) -> Iterator[Engine]:
         """The engine that the parameters ask for, its passes shown and listened to."""
         title = f"Fitting {type(self).__name__}"
-        with shown(self.verbose, title), passes_as_tasks(self, views):
+        listened = HEARD & vars(self).keys()
+        tasks = passes_as_tasks(self, views) if listened else nullcontext()
+        with shown(self.verbose, title), tasks:
             # Before all else: a place that cannot be had is told before any work.
             yield open_engine(
                 views,
@@ -271,7 +275,8 @@ class PassClusterer(
             saved.keep(CHOICE, self.choice_)  # now that its data are known
         names = [self.view_names_[v] for v in engine.view_order]
         check_views_speak(drawn, names)
-        check_views_overlap(engine, drawn, names, self.n_clusters_)
+        if any(m.n_rows < engine.n_samples for m in drawn.moments):
+            check_views_overlap(engine, drawn, names, self.n_clusters_)
         scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
         seeds = [child_seed(rng) for _ in range(3)]
         return drawn.without_empty_rows(scalings), scalings, seeds
@@ -324,6 +329,25 @@ class PassClusterer(
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         """What a fit on as many rows keeps per row, and its work."""
         raise NotImplementedError
+
+
+def degenerate(labels: np.ndarray[Any, Any], n_clusters: int) -> str | None:
+    """What is wrong with the clusters as such, if anything is."""
+    counts = np.bincount(labels)
+    n_samples, found = len(labels), int(np.count_nonzero(counts))
+    if n_clusters > 1 < n_samples and counts.max() > GIANT_SHARE * n_samples:
+        return (
+            f"put {counts.max()} of {n_samples} rows into one cluster. Are the rows "
+            "nearly all alike? Else one feature or view may outweigh the others: try "
+            "another scaling, or another method."
+        )
+    if found < n_clusters:
+        return (
+            f"found {found} of the {n_clusters} clusters it was asked for; the others "
+            "are empty. Ask for fewer clusters or try another method; rows that are "
+            "the same are never parted."
+        )
+    return None
 
 
 def require_method(estimator: Any) -> None:

@@ -60,8 +60,9 @@ from manyview.stages.anchors import (
     plain_features,
     sum_grams,
 )
+from manyview.stages.communities import find_communities
 from manyview.stages.costs import Cost, rounds_cost
-from manyview.stages.knowledge import Knowledge, as_given, check_knowledge
+from manyview.stages.knowledge import Knowledge, check_knowledge
 from manyview.stages.refining import refine_clusters
 from manyview.stages.ridge import choose_weights
 from manyview.stages.rounds import (
@@ -226,10 +227,12 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         """
         self._check_settings()
         views = self._views_to_fit(X, y)
-        told = (must_link, cannot_link, partial_labels)
-        known = check_knowledge(*told, len(views), self.n_clusters)
+        given, known = (must_link, cannot_link, partial_labels), None
+        if any(part is not None for part in given):
+            known = check_knowledge(*given, len(views), self.n_clusters)
         with self._engine_for(views) as engine:
-            saved = self._open_checkpoint(trace=trace, **as_given(known))
+            told = known and known.told()
+            saved = self._open_checkpoint(trace=trace, links_and_labels=told)
             self._settle_n_clusters(engine, saved)
             m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
             drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
@@ -245,12 +248,11 @@ class S2MVTC(GrowsByPieces, PassClusterer):
                 enter(engine, setup.spectrum, setup.start)
             rows = None if trace is None else trace_rows(engine, trace)
             with progress.finish_the_round():
-                history = self._run_rounds(engine, setup, rows, saved)
+                history = self._run_rounds(engine, setup, trace=rows, saved=saved)
                 if len(history.objective) < self.max_iter:
                     saved = NO_CHECKPOINT  # centres of a part are no step of the whole
-                found, nodes = self._partition(
-                    engine, drawn, setup, seeds, saved, known
-                )
+                how = (setup, seeds[2], saved, known)
+                found, nodes = self._partition(engine, drawn, *how)
                 self._store_rounds(engine, drawn, setup, history, found, nodes)
                 if rows is not None:
                     self.trace_ = caller_trace(history.trace, engine, trace)
@@ -322,30 +324,29 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         explained = np.ones(self.n_views_)
         if self.lam is None:
             ridges, explained = choose_weights(ridges, targets)
-        if engine.n_samples <= sizes.exact_rows:
-            rows = (drawn, graph.scalings, spectrum.weights, self.n_clusters_, seeds[2])
-            found, strange = steer_communities(*rows, known)
-        else:
-            strange = NO_CONFLICTS
+        strange, seed = NO_CONFLICTS, seeds[2]
+        rows = (drawn, graph.scalings, spectrum.weights, self.n_clusters_, seed)
+        if engine.n_samples > sizes.exact_rows:
             # The graph's own partition of the drawn rows, which the rounds refine.
-            found = partition(
-                engine, self.n_clusters_, drawn.rows, n_init=self.n_init, seed=seeds[2]
-            )
+            how = {"n_init": self.n_init, "seed": seed}
+            found = partition(engine, self.n_clusters_, drawn.rows, **how)
+        elif known is None:
+            found = find_communities(*rows)
+        else:
+            found, strange = steer_communities(*rows, known)
         anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)
 
-    def _run_rounds(
-        self, engine: Engine, setup: Setup, rows: Matrix | None, saved: NoCheckpoint
-    ) -> History:
-        how = (setup.start.features, setup.ridges, self._weights(setup), setup.first)
-        return run_rounds(engine, *how, max_iter=self.max_iter, trace=rows, saved=saved)
+    def _run_rounds(self, engine: Engine, setup: Setup, **how: Any) -> History:
+        of = (setup.start.features, setup.ridges, self._weights(setup), setup.first)
+        return run_rounds(engine, *of, max_iter=self.max_iter, **how)
 
     def _partition(
         self,
         engine: Engine,
         drawn: Draw,
         setup: Setup,
-        seeds: list[int],
+        seed: int,
         saved: NoCheckpoint,
         known: Knowledge | None,
     ) -> tuple[Clustering, Nodes | Centres | None]:
@@ -356,11 +357,12 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             self.conflicts_ = setup.conflicts
             return keep_labels(engine, drawn.rows, first, self.n_clusters_)
         rows = (engine, self.n_clusters_, drawn.rows)
-        found = kmeans(
-            *rows, n_init=self.n_init, seed=seeds[2], first=first, saved=saved
-        )
+        found = kmeans(*rows, n_init=self.n_init, seed=seed, first=first, saved=saved)
         how = (setup.start.features.scalings, setup.spectrum.weights)
         found, scores = refine_clusters(engine, drawn, *how, found)
+        self.conflicts_ = NO_CONFLICTS
+        if known is None:
+            return found, scores
         steered = steer_clusters(engine, drawn.rows, found, self.n_clusters_, known)
         found, nodes, self.conflicts_ = steered
         return found, scores if nodes is None else nodes

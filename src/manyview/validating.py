@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from manyview.datasets.given import views_of
 from manyview.errors import InputError, InputTypeError, ManyviewError, NotFittedError
 from manyview.views.arguments import NamedParameters, check_count, check_no_view
-from manyview.views.filling import fill_like_fit, keep_filling
+from manyview.views.filling import fill_like_fit
 from manyview.views.matching import match_names, require_widths
 from manyview.views.parsing import check_table, is_single_table, lies_elsewhere
-from manyview.views.preparing import keep_preparation, prepare_like_fit
 from manyview.views.views import Views
 
 
@@ -61,16 +60,19 @@ class TakesViews(NamedParameters):
             raise NotFittedError(message) from error
 
     def _to_views(self, X: Any, *, reset: bool) -> Views:
-        X = X if reset else prepare_like_fit(self, X)
+        if hasattr(self, "preparation_") and not (reset or isinstance(X, Views)):
+            X = self.preparation_.transform(X)
         one = reset or self.n_views_ == 1
         if one and is_single_table(X) and not lies_elsewhere(X):
             table = self._validate_table(X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             X = Views(table, feature_names=None if names is None else [names])
-        views = views_of(X)
+        views = views_of(X) if lies_elsewhere(X) else Views.of(X)
         if reset:
-            keep_preparation(self, views)
-            keep_filling(self, views)
+            for name in ("preparation", "fill_values"):  # of these views, if any
+                vars(self).pop(f"{name}_", None)
+                if getattr(views, name, None) is not None:
+                    setattr(self, f"{name}_", getattr(views, name))
             self.n_views_ = views.n_views
             self.view_names_ = views.names
             self.n_features_per_view_ = views.n_features

@@ -9,6 +9,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from manyview.engine.local import LocalEngine
+from manyview.kmeans.first_centres import spread_rows
 from manyview.kmeans.passes import (
     _search,
     assign_step,
@@ -21,7 +22,6 @@ from manyview.kmeans.passes import (
     pick,
     quiet_fit,
 )
-from manyview.kmeans.spread_starts import spread_rows
 from manyview.views.views import Views
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from manyview.kmeans.first_centres import spread_rows
 from manyview.kmeans.lloyd import host_lloyd
 from manyview.kmeans.row_products import (
     anchors_by_products,
     lloyd_by_products,
     row_products,
 )
-from manyview.kmeans.spread_starts import spread_rows
 
 
 def wide_rows(n_rows=60, n_columns=200):

@@ -8,7 +8,6 @@ makes their blocks dense.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
@@ -30,15 +29,6 @@ def plain_tensor(tensor: Any, name: str) -> Any:
     if kind is not None:
         raise InputTypeError(f"View {name!r} is {kind}, of no use. Give {advice}.")
     return tensor.detach()
-
-
-def dtype_of(array: Any) -> np.dtype[Any]:
-    """The dtype in NumPy's words; float16 for the narrow floats of torch alone."""
-    kind = array.dtype
-    if is_torch_array(array) and kind.is_floating_point and kind.itemsize < 4:
-        return np.dtype(np.float16)
-    known = isinstance(kind, np.dtype)
-    return kind if known else np.dtype(str(kind).removeprefix("torch."))
 
 
 def in_one_place(parts: Sequence[Array]) -> list[Array]:

@@ -43,6 +43,15 @@ def to_host(array: Array) -> np.ndarray[Any, Any]:
     return np.asarray(array)
 
 
+def dtype_of(array: Array) -> np.dtype[Any]:
+    """The dtype in NumPy's words; float16 for the narrow floats of torch alone."""
+    kind = array.dtype
+    if is_torch_array(array) and kind.is_floating_point and kind.itemsize < 4:
+        return np.dtype(np.float16)
+    known = isinstance(kind, np.dtype)
+    return kind if known else np.dtype(str(kind).removeprefix("torch."))
+
+
 def like(array: Array, model: Array) -> Array:
     """`array` in the namespace and on the device of `model`; its dtype is kept, but
     that float64 is float32 where there is none."""

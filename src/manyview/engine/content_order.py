@@ -8,7 +8,7 @@ import numpy as np
 
 from manyview.arrays.ops import Array, hash_bits, like, mix64, namespace
 from manyview.engine.contract import IntArray, cut
-from manyview.engine.resources import n_cores
+from manyview.engine.resources import CORES
 from manyview.views.views import Block
 
 # Any numbers do; fixed, since the same rows must always get the same order.
@@ -27,7 +27,7 @@ def content_order(
     def one(rows: slice) -> Array:
         return hash_block(views.block(rows, dtype), odd)
 
-    with ThreadPoolExecutor(n_cores()) as pool:
+    with ThreadPoolExecutor(CORES) as pool:
         hashes = np.concatenate(list(pool.map(one, slices)))
     return hash_orders(hashes)
 

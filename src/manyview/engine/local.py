@@ -38,7 +38,7 @@ from manyview.engine.contract import (
 from manyview.engine.dask import DaskEngine
 from manyview.engine.dask_workers import find_client
 from manyview.engine.device import DeviceEngine, find_device, workers_device
-from manyview.engine.resources import n_cores, physical_memory
+from manyview.engine.resources import CORES, MEMORY
 from manyview.engine.row_pieces import unpacked_once
 from manyview.engine.scratch import (
     Budget,
@@ -58,7 +58,6 @@ IntArray = np.ndarray[Any, Any]
 # Of the machine's memory, for features where no limit is given: the rest is the
 # user's, and the data's.
 MOST_SHARE = 0.5
-CORES, MEMORY = n_cores(), physical_memory()  # asked once: no fit changes them
 
 
 class LocalEngine:
@@ -84,7 +83,9 @@ class LocalEngine:
             rows = rows_within(limit, rows, views.n_features, self.dtype)
         self._order, found = content_order(views, self.dtype, rows)
         self.view_order = tuple(found if view_order is None else view_order)
-        ordered = unpacked_once(views.in_order(self.view_order), rows)
+        ordered = views.in_order(self.view_order)
+        if not views.in_memory:
+            ordered = unpacked_once(ordered, rows)
         self.views = ordered if limit is None else unmapped(ordered)
         self._slices = cut(len(views), rows)
         budget = None

@@ -74,6 +74,9 @@ def n_cores() -> int:
     return max(1, int(asked) if asked.isdigit() else _allowed_cores())
 
 
+CORES, MEMORY = n_cores(), physical_memory()  # asked once: no fit changes them
+
+
 def parse_size(size: int | float | str | None) -> int:
     """Bytes of ``2_000_000``, ``"2GB"`` or ``"1.5 GiB"``; None is half the machine."""
     if size is None:

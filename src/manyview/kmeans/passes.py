@@ -2,7 +2,7 @@
 
 `kmeans` is Euclidean and starts from the best of several searches on rows drawn by
 content, one of them from Ward's clusters, the others from rows far from each other
-(`kmeans.spread_starts`). Here are also the short searches for anchors.
+(`kmeans.first_centres`). Here are also the short searches for anchors.
 """
 
 import warnings
@@ -37,9 +37,8 @@ from manyview.engine.contract import (
     State,
     touches,
 )
-from manyview.kmeans.distinct_rows import distinct_rows
+from manyview.kmeans.first_centres import distinct_rows, spread_rows
 from manyview.kmeans.lloyd import host_lloyd, lloyd
-from manyview.kmeans.spread_starts import spread_rows
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]

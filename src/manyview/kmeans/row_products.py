@@ -13,13 +13,12 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from manyview.arrays.ops import dense, in_float64
-from manyview.kmeans.distinct_rows import distinct_rows
+from manyview.kmeans.first_centres import distinct_rows, spread_rows
 from manyview.kmeans.passes import (
     MOST_SPREAD,
     ROWS_PER_ANCHOR,
     search_steps,
 )
-from manyview.kmeans.spread_starts import spread_rows
 
 Matrix = np.ndarray[Any, Any]
 

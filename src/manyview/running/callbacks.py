@@ -20,6 +20,9 @@ except ImportError:
         """scikit-learn before 1.9 has no callbacks."""
 
 
+# Attributes of an estimator whose fit somebody listens to.
+HEARD = {"_skl_callbacks", "_parent_callback_ctx"}
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -34,10 +37,6 @@ def with_callbacks(method: Method) -> Method:
 @contextmanager
 def passes_as_tasks(estimator: Any, X: Any) -> Iterator[None]:
     """Tell the estimator's callbacks of every pass inside; one may ask to stop."""
-    listened = getattr(estimator, "_skl_callbacks", None)
-    if not listened and not hasattr(estimator, "_parent_callback_ctx"):
-        yield
-        return
     context = estimator._init_callback_context(max_subtasks=None)
     context.call_on_fit_task_begin(estimator=estimator, X=X)
     task: Any = None

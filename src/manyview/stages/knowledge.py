@@ -82,6 +82,11 @@ class Knowledge(NamedTuple):
         rest = np.setdiff1d(np.arange(n_clusters), self.names)
         return np.concatenate([self.names, rest])
 
+    def told(self) -> IntArray:
+        """All of it in one row of numbers: a checkpoint goes on with the same only."""
+        lengths = [len(part) for part in self]
+        return np.concatenate([lengths, *(part.ravel() for part in self)])
+
 
 def check_knowledge(
     must_link: Any,
@@ -133,15 +138,6 @@ def check_knowledge(
     known = Knowledge(rows, group, tied, labels, cannot, names)
     _require_room(known, n_samples, n_clusters)
     return known
-
-
-def as_given(known: Knowledge | None) -> dict[str, IntArray]:
-    """What a checkpoint has to have been made with: nothing where nothing is known."""
-    if known is None:
-        return {}
-    lengths = [len(part) for part in known]
-    told = np.concatenate([lengths, *(part.ravel() for part in known)])
-    return {"links_and_labels": told}
 
 
 def _require_room(known: Knowledge, n_samples: int, n_clusters: int) -> None:

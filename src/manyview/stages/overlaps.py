@@ -25,8 +25,6 @@ def check_views_overlap(
     engine: Engine, drawn: Draw, names: Sequence[str], n_clusters: int
 ) -> None:
     """Warn of groups of views that no row joins, or fewer rows than clusters."""
-    if len(names) < 2 or all(m.n_rows == engine.n_samples for m in drawn.moments):
-        return
     joint = _joint(to_host(drawn.block.present))
     if _groups(joint >= n_clusters).max() > 0:
         # The drawn rows do not tell of all; few may join what they leave apart.

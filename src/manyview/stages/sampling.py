@@ -15,6 +15,8 @@ noise gets nothing.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +35,7 @@ from manyview.arrays.ops import (
     to_host,
 )
 from manyview.engine.contract import Engine, Result, State, sizes, touches
+from manyview.errors import DegenerateWarning, InputError
 from manyview.stages.scaling import (
     Moments,
     Scaling,
@@ -213,6 +216,30 @@ def _hash(codes: Array, multiplier: Matrix) -> Array:
     whole = xp.astype(xp.round(codes), xp.int32)
     whole *= like(multiplier, codes)
     return mix64(xp.astype(xp.sum(whole, axis=1, dtype=xp.int32), xp.int64))
+
+
+def check_views_speak(drawn: Draw, names: Sequence[str]) -> None:
+    """Refuse a view that no row has; warn of views in which all rows are the same."""
+    constant = []
+    for v, name in enumerate(names):
+        moments = drawn.moments[v]
+        if drawn.view(v).shape[0] == 0:
+            raise InputError(
+                f"View {name!r} is missing in all rows but {int(moments.n_rows)}, too "
+                "few to learn anything from. Leave the view out."
+            )
+        if moments.n_rows > 1 and not to_host(moments.std).any():
+            constant.append(name)
+    if constant:
+        every = "no view tells rows apart" if len(constant) == len(names) else ""
+        warnings.warn(
+            "All rows are the same, or differ by less than rounding, in "
+            f"{', '.join(map(repr, sorted(constant)))}: "
+            f"{every or 'it has no say in the clusters'}. Leave such a view out, or "
+            "look whether the right columns were read.",
+            DegenerateWarning,
+            stacklevel=4,
+        )
 
 
 def choose_scalings(

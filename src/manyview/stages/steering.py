@@ -19,14 +19,13 @@ from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.stages.class_scores import Told, class_scores, matched
-from manyview.stages.communities import RowGraph, find_communities, row_graph
+from manyview.stages.communities import RowGraph, row_graph
 from manyview.stages.keeping_apart import keep_apart
 from manyview.stages.knowledge import Knowledge
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import normalised
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling, inverse
-from manyview.stages.setup import NO_CONFLICTS
 from manyview.views.views import Block
 
 Matrix = np.ndarray[Any, Any]
@@ -51,12 +50,9 @@ def steer_communities(
     view_weights: Matrix,
     n_clusters: int,
     seed: int,
-    knowledge: Knowledge | None,
+    knowledge: Knowledge,
 ) -> Steered:
     """Labels of all rows, in the order drawn, and the caller's rows in conflict."""
-    if knowledge is None:
-        found = find_communities(drawn, scalings, view_weights, n_clusters, seed)
-        return Steered(found, NO_CONFLICTS)
     known = knowledge.as_drawn(np.argsort(drawn.caller_rows)[knowledge.rows])
     rows = row_graph(drawn, scalings, view_weights, n_clusters)
     node = rows.place[known.rows]
@@ -79,11 +75,9 @@ def steer_clusters(
     drawn_rows: Matrix,
     found: Clustering,
     n_clusters: int,
-    knowledge: Knowledge | None,
+    knowledge: Knowledge,
 ) -> tuple[Clustering, Nodes | None, Matrix]:
     """The clusters of many rows, their nodes, and the caller's rows in conflict."""
-    if knowledge is None:
-        return found, None, NO_CONFLICTS
     own = engine.engine_rows(knowledge.rows)
     drawn_rows = drawn_rows[: sizes.exact_rows]
     rows = np.concatenate([drawn_rows, np.setdiff1d(own, drawn_rows)])

@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from manyview.arrays.from_torch import dtype_of
-from manyview.arrays.ops import like, to_host
+from manyview.arrays.ops import dtype_of, like, to_host
 
 READ_ROWS = 8192  # at a time: arrays on disk need not fit into memory
 
@@ -36,13 +35,6 @@ def feature_means(array: Any) -> np.ndarray[Any, Any] | None:
         sums += np.where(known, values, 0.0).sum(axis=0, dtype=np.float64)
         counts += known.sum(axis=0)
     return sums / np.maximum(counts, 1.0)
-
-
-def keep_filling(model: Any, views: Any) -> None:
-    """Remember on a fitted model what the gaps of its rows were filled with."""
-    model.__dict__.pop("fill_values_", None)
-    if getattr(views, "fill_values", None) is not None:
-        model.fill_values_ = views.fill_values
 
 
 def fill_like_fit(model: Any, views: Any) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import device, is_torch_array
 
-from manyview.arrays.from_torch import dtype_of, in_one_place
-from manyview.arrays.ops import Array, has_float64, like, namespace
+from manyview.arrays.from_torch import in_one_place
+from manyview.arrays.ops import Array, dtype_of, has_float64, like, namespace
 from manyview.errors import InputError
 
 
@@ -21,11 +21,16 @@ def finite_parts(
     dtype: Any,
 ) -> tuple[list[Array], Array]:
     """Floating-point rows, blank where a view is missing, and the mask of views."""
-    parts = in_one_place([_as_float(a, dtype) for a in raw])
+    parts = [_as_float(a, dtype) for a in raw]
+    beside_tensors = any(map(is_torch_array, parts))
+    if beside_tensors:
+        parts = in_one_place(parts)
     if given is not None:  # whatever a missing row holds, nobody looks at it
         parts = [_blank_rows(a, like(given[:, v], a)) for v, a in enumerate(parts)]
     pairs = zip(parts, names, strict=True)
-    finite = in_one_place([_find_rows(a, n, start, dtype) for a, n in pairs])
+    finite = [_find_rows(a, n, start, dtype) for a, n in pairs]
+    if beside_tensors:
+        finite = in_one_place(finite)
     xp = namespace(*parts)
     present = xp.stack(finite, axis=1)
     for v, rows in enumerate(finite):

@@ -15,7 +15,7 @@ import numpy as np
 from manyview.errors import DataWarning, InputError
 from manyview.views.arguments import check_choice
 from manyview.views.containers import place_rows
-from manyview.views.parsing import Parsed, check_rows_agree
+from manyview.views.parsing import Parsed
 
 Matrix = np.ndarray[Any, Any]
 
@@ -42,11 +42,15 @@ class CommonRows(NamedTuple):
 
     arrays: tuple[Any, ...]
     names: Any
-    present: Matrix | None
+    present: Any
 
 
 def common_rows(
-    parsed: Sequence[Parsed], names: Sequence[str], row_names: Any, join: str | None
+    parsed: Sequence[Parsed],
+    names: Sequence[str],
+    row_names: Any,
+    join: str | None,
+    present: Any,
 ) -> CommonRows:
     """Views over the same rows, matched by their own names unless some are given."""
     arrays = tuple(p.array for p in parsed)
@@ -56,30 +60,23 @@ def common_rows(
                 f"join={join!r} matches rows by the names that the views bring along, "
                 "and row_names= says that they stand in one order. Give one of them."
             )
-        check_rows_agree(arrays, names)
-        return CommonRows(arrays, row_names, None)
+        return CommonRows(arrays, row_names, present)
     joined = join_rows(names, [p.index for p in parsed], join)
     if joined.places is None:
-        check_rows_agree(arrays, names)
         index = next((p.index for p in parsed if p.index is not None), None)
-        return CommonRows(arrays, index, None)
+        return CommonRows(arrays, index, present)
+    if present is not None:
+        raise InputError(
+            "present= counts rows as they stand, and the rows of the views were "
+            "matched by name. Put the views in one order, or mark missing views by "
+            "rows of NaN."
+        )
     placed = zip(arrays, joined.places, strict=True)
     return CommonRows(
         tuple(place_rows(array, rows) for array, rows in placed),
         _as_names(joined.names),
         np.stack([rows >= 0 for rows in joined.places], axis=1),
     )
-
-
-def joined_mask(present: Any, joined: Matrix | None) -> Any:
-    """Which views each row has: as given, or as the rows were joined."""
-    if present is not None and joined is not None:
-        raise InputError(
-            "present= counts rows as they stand, and the rows of the views were "
-            "matched by name. Put the views in one order, or mark missing views by "
-            "rows of NaN."
-        )
-    return joined if present is None else present
 
 
 def _as_names(names: Any) -> Matrix:

@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj, is_torch_array
 
-from manyview.arrays.from_torch import dtype_of, plain_tensor
+from manyview.arrays.from_torch import plain_tensor
+from manyview.arrays.ops import dtype_of
 from manyview.errors import FileError, InputError, InputTypeError, RowError
 from manyview.views.containers import anndata_view, is_container, is_mudata
 
@@ -94,6 +95,8 @@ def check_names(names: Sequence[str] | None, items: Sequence[Any]) -> tuple[str,
 
 def parse_view(item: Any, name: str) -> Parsed:
     """One view, checked for kind and shape but not yet for its values."""
+    if isinstance(item, np.ndarray):
+        return Parsed(_checked(item, name))
     if item is None:
         raise InputTypeError(f"View {name!r} is None. Give an array, or leave it out.")
     if isinstance(item, (str, os.PathLike)):
@@ -110,7 +113,7 @@ def parse_view(item: Any, name: str) -> Parsed:
             f"View {name!r} lies in an HDF5 file that was closed. Open the file again "
             "and keep it open."
         )
-    if hasattr(type(item), "columns") and not isinstance(item, np.ndarray):
+    if hasattr(type(item), "columns"):
         return _parse_frame(item, name)
     if is_container(item) and not is_mudata(item):
         matrix, columns, index = anndata_view(item, name)
@@ -123,11 +126,16 @@ def parse_view(item: Any, name: str) -> Parsed:
         array = plain_tensor(item, name)
     elif not (is_array_api_obj(item) or reads_on_demand(item)):
         array = _to_array(item, name)
+    return Parsed(_checked(array, name))
+
+
+def _checked(array: Any, name: str) -> Any:
+    """The array in plain numbers, if they are numbers on two dimensions."""
     if isinstance(array, np.ndarray):
         array = _plain_array(array)
     _check_kind(array, name)
     _check_shape(array, name)
-    return Parsed(array)
+    return array
 
 
 def reads_on_demand(item: Any) -> bool:

@@ -51,25 +51,6 @@ class Preparation(NamedTuple):
         return _views(made, raw, self)
 
 
-class PreparedViews(Views):
-    """Views that know how they were made."""
-
-    preparation: Preparation
-
-
-def keep_preparation(model: Any, views: Views) -> None:
-    """Leave with a model how its views were made, if they know it."""
-    vars(model).pop("preparation_", None)
-    if isinstance(views, PreparedViews):
-        model.preparation_ = views.preparation
-
-
-def prepare_like_fit(model: Any, X: Any) -> Any:
-    """New rows prepared as those of the fit were; `Views` are taken for prepared."""
-    known: Preparation | None = getattr(model, "preparation_", None)
-    return X if known is None or isinstance(X, Views) else known.transform(X)
-
-
 class ViewTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Prepares every view with a scikit-learn transformer of its own.
 
@@ -208,7 +189,7 @@ def _named(made: Any, transformer: Any = None) -> tuple[Any, list[str] | None]:
 
 
 def _views(made: dict[str, Any], raw: dict[str, Any], how: Preparation) -> Views:
-    views = PreparedViews(
+    views = Views(
         {name: item for name, (item, _) in made.items()},
         feature_names=[names for _, names in made.values()],
         row_names=_row_names(raw),

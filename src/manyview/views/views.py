@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from manyview.arrays.from_torch import dtype_of
-from manyview.arrays.ops import Array, namespace, to_host
+from manyview.arrays.ops import Array, dtype_of, namespace, to_host
 from manyview.errors import FileError, InputError
 from manyview.views.containers import container_parts
 from manyview.views.filling import feature_means, fill_gaps
 from manyview.views.finite_rows import finite_parts
-from manyview.views.joining import common_rows, follow_rows, joined_mask
+from manyview.views.joining import common_rows, follow_rows
 from manyview.views.parsing import (
     check_feature_names,
     check_names,
     check_per_row,
     check_present,
+    check_rows_agree,
     parse_view,
     reads_on_demand,
     row_ids,
@@ -103,8 +103,10 @@ class Views:
     (2, 5)
     """
 
-    # What single gaps were filled with, view by view, where they were.
+    # What single gaps were filled with, view by view, and how the views were made of
+    # what was given (a `Preparation`), where they were.
     fill_values: tuple[Any, ...] | None = None
+    preparation: Any = None
 
     def __init__(
         self,
@@ -125,21 +127,25 @@ class Views:
         parsed = [
             parse_view(item, n) for item, n in zip(items, self.names, strict=True)
         ]
-        rows = common_rows(parsed, self.names, row_names, join)
-        self.arrays: tuple[Any, ...] = rows.arrays
+        self.arrays: tuple[Any, ...] = tuple(p.array for p in parsed)
+        if join is not None or any(p.index is not None for p in parsed):
+            rows = common_rows(parsed, self.names, row_names, join, present)
+            self.arrays, row_names, present = rows
+        check_rows_agree(self.arrays, self.names)
         self.feature_names: tuple[tuple[str, ...] | None, ...] = (
             check_feature_names(feature_names, self.n_features)
             if feature_names is not None
             else tuple(p.columns for p in parsed)
         )
         n_samples = len(self)
-        self.row_names = check_per_row(rows.names, n_samples, "row_names")
-        known = follow_rows(labels, self.row_names, "labels")
-        self.labels = check_per_row(known, n_samples, "labels")
-        there = joined_mask(present, rows.present)
-        self.present = check_present(there, n_samples, len(self.arrays))
+        self.row_names = check_per_row(row_names, n_samples, "row_names")
+        if labels is not None:
+            labels = follow_rows(labels, self.row_names, "labels")
+        self.labels = check_per_row(labels, n_samples, "labels")
+        self.present = check_present(present, n_samples, len(self.arrays))
         self.origin: str | None = None  # where the data came from, or "generated"
-        self._files = watch(self.arrays)
+        own = all(getattr(a, "base", a) is None for a in self.arrays)
+        self._files = () if own else watch(self.arrays)
 
     @classmethod
     def of(

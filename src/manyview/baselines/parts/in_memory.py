@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.from_torch import dtype_of
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import dtype_of, to_host
 from manyview.base import FloatArray, IntArray
 from manyview.engine.local import open_engine
 from manyview.engine.resources import physical_memory, show_size

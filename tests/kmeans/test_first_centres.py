@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.kmeans.distinct_rows import distinct_rows
+from manyview.kmeans.first_centres import distinct_rows
 from manyview.kmeans.passes import kmeans_anchors
 from manyview.kmeans.row_products import anchors_by_products, row_products
 
