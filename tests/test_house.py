@@ -3,6 +3,8 @@
 import ast
 import io
 import re
+import subprocess
+import sys
 import tokenize
 from collections import Counter
 from pathlib import Path
@@ -17,6 +19,7 @@ MOST_ROOT_MODULES = 15
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
 MOST_FILES_TO_READ = 16
+MOST_FILES_OF_A_FIT = 26
 MOST_LINES_IN_ALL = 34_900
 
 # Rooms, or functions as "file:function", that may import from manyview when called.
@@ -169,11 +172,40 @@ def test_what_counts_as_explained(text, expected):
     assert list(unexplained(text)) == expected
 
 
-def test_the_reading_list_can_be_read():
+# A default fit of plain arrays; prints the files whose functions are called.
+PROFILE = """
+import sys, threading
+import numpy as np
+from manyview import S2MVTC
+rng, entered = np.random.default_rng(0), set()
+kinds = rng.integers(5, size=1000)
+views = [(3 * rng.normal(size=(5, 50)))[kinds] for _ in range(3)]
+views = [x + rng.normal(size=x.shape) for x in views]
+def note(frame, event, arg):
+    entered.add(frame.f_code.co_filename)
+threading.setprofile(note)
+sys.setprofile(note)
+S2MVTC(5, random_state=0).fit(views)
+sys.setprofile(None)
+print(*sorted(entered), sep="\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def entered():
+    """Files of the package that a default fit goes through."""
+    code = [sys.executable, "-c", PROFILE]
+    run = subprocess.run(code, capture_output=True, text=True, check=True)
+    return {name_of(p) for p in MODULES if str(p) in run.stdout.splitlines()}
+
+
+def test_a_default_fit_goes_through_few_files(entered):
+    assert 0 < len(entered) <= MOST_FILES_OF_A_FIT, sorted(entered)
+
+
+def test_the_reading_list_carries_the_fit(entered):
     readme = (ROOT / "README.md").read_text("utf-8")
     (section,) = re.findall(r"^## Read the code.*?(?=^## |\Z)", readme, re.M | re.S)
-    named = set(re.findall(r"`([\w/]+(?:\.py|/))`", section))
+    named = set(re.findall(r"`([\w/]+\.py)`", section))
     assert 0 < len(named) <= MOST_FILES_TO_READ
-    paths = [f"/{name_of(p)}" for p in MODULES]
-    ends = {name: sum(path.endswith(f"/{name}") for path in paths) for name in named}
-    assert {name for name, n in ends.items() if n != 1} == set()
+    assert named - entered == set()

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from manyview import S2MVTC, AnchorSpectral, Views, all_methods
-from manyview.arrays.from_torch import dtype_of, in_one_place
+from manyview.arrays.from_torch import in_one_place
+from manyview.arrays.ops import dtype_of
 from manyview.errors import InputTypeError
 from manyview.explain import explain
 
