@@ -7,9 +7,7 @@ scaling, graph, draws and k-means, nothing else.
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from manyview.arrays.ops import cast, unit_rows
+from manyview.arrays.ops import Matrix, cast, unit_rows
 from manyview.base import PassClusterer
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.engine.plan import Need
@@ -24,8 +22,6 @@ from manyview.stages.anchor_graph import (
 )
 from manyview.stages.costs import Cost, graph_cost
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 
 @touches(reads=["F"], writes=[FIELD])

@@ -24,11 +24,11 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import get_tags
 
+from manyview.arrays.ops import Matrix
 from manyview.base import MultiviewTags
 from manyview.errors import ManyviewError, ManyviewWarning
 from manyview.views.views import Views
 
-Matrix = np.ndarray[Any, Any]
 Check = Callable[[Any], None]
 
 N_CLUSTERS = 3  # of the made-up data

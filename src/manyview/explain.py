@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import has_fit_parameter
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
 from manyview.errors import InputError, InputTypeError, OrderWarning
@@ -28,8 +28,6 @@ from manyview.stages.scaling import Scaling
 from manyview.views.arguments import child_seed, generator
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 # Rows that are fitted again without each view: more would take longer than the fit.
 MOST_ROWS = 5000

@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from manyview.arrays.ops import Matrix
 from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
 from manyview.kmeans.nodes import Nodes, keep_labels
@@ -79,8 +80,6 @@ from manyview.stages.setup import NO_CONFLICTS, Setup, enter
 from manyview.stages.steering import steer_clusters, steer_communities
 from manyview.stages.tracing import caller_trace, trace_rows
 from manyview.views.arguments import check_anchors, check_number
-
-Matrix = np.ndarray[Any, Any]
 
 # Directions of Phi whose shrinkage s/(s+lam) is below may be dropped: a thousandth
 # changes no label (a cut by eigenvalue alone does).

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.datasets.given import views_of
 from manyview.engine.contract import Engine, NoCheckpoint
 from manyview.engine.local import open_engine
@@ -52,8 +52,6 @@ from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 # Fewer clusters than two are no partition.
 LEAST = 2

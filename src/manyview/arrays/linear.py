@@ -16,9 +16,15 @@ from array_api_compat import is_numpy_array, is_torch_array
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from manyview.arrays.ops import Array, in_float64, is_on_gpu, like, namespace, to_host
-
-Matrix = np.ndarray[Any, Any]
+from manyview.arrays.ops import (
+    Array,
+    Matrix,
+    in_float64,
+    is_on_gpu,
+    like,
+    namespace,
+    to_host,
+)
 
 # Rows of a dense chunk of Z on a GPU: enough to keep it busy, little to hold.
 CHUNK_ROWS = 16384

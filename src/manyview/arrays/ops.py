@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 
 Array = Any
+Matrix = np.ndarray[Any, Any]  # on the host, of any shape
 
 # Rows of a thousand features that stay in a core's cache.
 CACHE_ROWS = 128

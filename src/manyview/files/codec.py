@@ -14,12 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.errors import FileError, InputTypeError
 from manyview.files.schema import RECORDS, record_name
 from manyview.stages.durations import duration_text
-
-Matrix = np.ndarray[Any, Any]
 
 # Kinds of numbers and text that a npy file holds without pickling anything.
 KINDS = "fiubU"

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.stages.durations import duration_text
-
-Matrix = np.ndarray[Any, Any]
 
 
 def _list_or_shape(array: Matrix) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.engine.contract import sizes
 from manyview.engine.resources import parse_size, show_size
 from manyview.errors import DriftWarning, InputError, InputTypeError, ResourceError
@@ -25,8 +25,6 @@ from manyview.predicting import GrowsByPieces
 from manyview.views.parsing import is_dask
 from manyview.views.stacking import stack, stack_below
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 # New rows that are looked at together, at least: fewer tell little, and every look
 # leaves less of the rate of false alarms to the later ones.

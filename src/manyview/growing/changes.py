@@ -7,11 +7,12 @@ monitoring cluster transitions, KDD 2006) a cluster lives on where half of its r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from manyview.arrays.ops import Matrix
 from manyview.growing.comparing import Measured, compare, holm
 from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, new_figure
@@ -19,8 +20,6 @@ from manyview.present.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 KINDS = ("kept", "moved", "split", "merged", "born", "died")
 # MONIC's threshold of a match: half of the rows of one of the two.

@@ -13,14 +13,12 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import hypergeom, ks_2samp, rankdata
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.base import PassClusterer
 from manyview.errors import InputError, InputTypeError, OutsideWarning
 from manyview.stages.reach import ROUNDING, Reach
 from manyview.views.parsing import is_dask
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 # Up to so many pairs of rows the distribution of the largest gap is counted exactly;
 # beyond, its limit is as good and far cheaper.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.errors import InputError
 from manyview.growing.comparing import (
     compare,
@@ -25,8 +25,6 @@ from manyview.views.parsing import is_dask
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 # Of checks in which nothing has changed, the share that may sound an alarm: one in a
 # hundred is rare enough to be looked into when it comes.

@@ -8,13 +8,14 @@ using node pair sampling, 2018). The nearest are merged first, those of one clus
 before those of several: so the clusters of the fit are one cut of the tree.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     in_float64,
     index_sum,
     like,
@@ -27,8 +28,6 @@ from manyview.stages.anchor_graph import Graph, Spectrum, piece_shares, ties
 from manyview.stages.effect_sizes import Sums, add_up, centres_of, gathered
 from manyview.stages.scaling import inverse
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 LEAVES = "leaves"
 # A leaf of fewer drawn rows has no mean to speak of.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import like, to_host
+from manyview.arrays.ops import Matrix, like, to_host
 from manyview.errors import InputError
 from manyview.growing.changes import (
     Changes,
@@ -18,8 +18,6 @@ from manyview.growing.changes import (
 from manyview.growing.comparing import measure, reference, require_reference
 from manyview.kmeans.passes import Centres
 from manyview.views.parsing import check_per_row, is_dask
-
-Matrix = np.ndarray[Any, Any]
 
 
 def refit(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from manyview.arrays.ops import in_float64, to_host
+from manyview.arrays.ops import Matrix, in_float64, to_host
 from manyview.base import PassClusterer
 from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
@@ -35,8 +35,6 @@ from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 # Leaves of a cluster, on average: enough to see a cluster fall into parts of parts.
 LEAVES_PER_CLUSTER = 4

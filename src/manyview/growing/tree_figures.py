@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.cluster.hierarchy import dendrogram
 
+from manyview.arrays.ops import Matrix
 from manyview.present.plot import COLOURS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 GREY = "#777777"
 # Levels of an icicle: more cannot be told apart.

@@ -4,11 +4,9 @@ Rows are z-scored, so the largest inner product is the largest correlation; one
 start, ten steps.
 """
 
-from typing import Any
-
 import numpy as np
 
-from manyview.arrays.ops import to_host, z_score
+from manyview.arrays.ops import Matrix, to_host, z_score
 from manyview.engine.contract import Engine
 from manyview.kmeans.passes import (
     FIELD,
@@ -18,8 +16,6 @@ from manyview.kmeans.passes import (
     assign_step,
     pick,
 )
-
-Matrix = np.ndarray[Any, Any]
 
 
 def correlation(sums: Matrix, counts: Matrix) -> Centres:

@@ -20,6 +20,7 @@ from array_api_compat import is_numpy_array
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     at_least_zero,
     in_float64,
     is_on_gpu,
@@ -30,8 +31,6 @@ from manyview.arrays.ops import (
     to_host,
 )
 from manyview.engine.cuda_graphs import recorded
-
-Matrix = np.ndarray[Any, Any]
 
 # Squared distances below this share of the lengths are rounding; of float32 rows so
 # many times its precision.

@@ -6,11 +6,9 @@ normalised: long rows win over short ones, and clusters of short rows stay empty
 good. `correlation_kmeans`, which starts from rows of the last consensus, has none.
 """
 
-from typing import Any
-
 import numpy as np
 
-from manyview.arrays.ops import index_count, index_sum, to_host, z_score
+from manyview.arrays.ops import Matrix, index_count, index_sum, to_host, z_score
 from manyview.engine.contract import Engine, Result, State, Totals, touches
 from manyview.kmeans.passes import (
     FIELD,
@@ -23,7 +21,6 @@ from manyview.kmeans.passes import (
 )
 from manyview.views.views import Block
 
-Matrix = np.ndarray[Any, Any]
 FIRST_LABELS = "first_labels"
 # Steps of D and G: the authors' program.
 N_STEPS = 10

@@ -9,9 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import Array, group_sums, namespace, row_norms, sum_in_float64
-
-Matrix = np.ndarray[Any, Any]
+from manyview.arrays.ops import (
+    Array,
+    Matrix,
+    group_sums,
+    namespace,
+    row_norms,
+    sum_in_float64,
+)
 
 # Steps between looks at the labels: an answer of a device has to be waited for.
 LOOK_EVERY = 8

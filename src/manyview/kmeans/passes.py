@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     in_float64,
     index_count,
@@ -41,7 +42,6 @@ from manyview.kmeans.first_centres import distinct_rows, spread_rows
 from manyview.kmeans.lloyd import host_lloyd, lloyd
 from manyview.views.views import Block
 
-Matrix = np.ndarray[Any, Any]
 FIELD = "B_bar"
 LABELS = "labels"
 Found = tuple[Matrix, Matrix]  # centres and labels of a search

@@ -12,15 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from manyview.arrays.ops import dense, in_float64
+from manyview.arrays.ops import Matrix, dense, in_float64
 from manyview.kmeans.first_centres import distinct_rows, spread_rows
 from manyview.kmeans.passes import (
     MOST_SPREAD,
     ROWS_PER_ANCHOR,
     search_steps,
 )
-
-Matrix = np.ndarray[Any, Any]
 
 
 def row_products(rows: Any) -> Matrix:

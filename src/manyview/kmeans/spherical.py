@@ -1,13 +1,11 @@
 """Spherical k-means: clusters of directions, by cosine."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from manyview.arrays.ops import index_sum, unit_rows
+from manyview.arrays.ops import Matrix, index_sum, unit_rows
 from manyview.kmeans.passes import Centres, nearest
-
-Matrix = np.ndarray[Any, Any]
 
 
 class SphericalClusters(NamedTuple):

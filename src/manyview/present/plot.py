@@ -21,6 +21,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
+from manyview.arrays.ops import Matrix
 from manyview.engine.resources import n_cores
 from manyview.errors import (
     DependencyError,
@@ -35,8 +36,6 @@ from manyview.running.progress import task
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 # M. Okabe and K. Ito, Color Universal Design (2008), with yellow darkened, or it
 # would vanish on white, and two colours more for ten groups.

@@ -8,14 +8,13 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
+from manyview.arrays.ops import Matrix
 from manyview.engine.local import open_engine
 from manyview.present.plot import Map, choose_rows, flatten_all
 from manyview.report.subject import Subject
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.stages.scaling import apply_scaling
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 MOST_POINTS = 50_000  # WebGL pans that many without a stall
 VIEW_POINTS = 1_000  # of every view's map, a small picture

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from manyview.arrays.ops import Matrix
 from manyview.growing.tree_figures import leaf_order, levels
 from manyview.present.plot import COLOURS, Map
 from manyview.report.maps import Maps
 from manyview.report.subject import Subject
 from manyview.stages.effect_sizes import effect_sizes
-
-Matrix = np.ndarray[Any, Any]
 
 MISSING = 255  # code of a value that is not there
 LOW, HIGH = 1.0, 99.0  # percentiles that the colours span; outliers would grey the rest

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
 from manyview.errors import FileError, InputError, InputTypeError
@@ -32,8 +32,6 @@ from manyview.stages.sampling import (
 from manyview.views.joining import places_of
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

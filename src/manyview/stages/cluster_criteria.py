@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
+from manyview.arrays.ops import Matrix
 from manyview.stages.embedded_sample import EmbeddedSample
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 # Rows of the silhouette, all against all.
 SILHOUETTE_ROWS = 1000

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from manyview.arrays.ops import Matrix
 from manyview.errors import InputError, InputTypeError
 from manyview.views.arguments import check_number
-
-Matrix = np.ndarray[Any, Any]
 
 _SECONDS = {
     "ns": 1e-9,

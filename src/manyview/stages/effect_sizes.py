@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import in_float64, to_host
+from manyview.arrays.ops import Matrix, in_float64, to_host
 from manyview.stages.scaling import FINE_ROUNDING, ROUNDING
 from manyview.views.views import Block, Views
-
-Matrix = np.ndarray[Any, Any]
 
 # Rows whose features are summed by cluster at a time: a few megabytes of each view.
 BLOCK_ROWS = 4096

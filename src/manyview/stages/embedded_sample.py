@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-from manyview.arrays.ops import to_host, unit_rows
+from manyview.arrays.ops import Matrix, to_host, unit_rows
 from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
 from manyview.kmeans.passes import quiet_fit
@@ -13,8 +13,6 @@ from manyview.stages.anchor_graph import Spectrum, fit_graph, sample_size, sprea
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.views.arguments import child_seed, generator
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 # Rows that are looked at: three graphs and two dozen partitions in seconds.
 SAMPLE_ROWS = 3000

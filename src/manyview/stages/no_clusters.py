@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import to_host, unit_rows
+from manyview.arrays.ops import Matrix, to_host, unit_rows
 from manyview.engine.local import open_engine
 from manyview.stages.cluster_criteria import measure_criteria
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.stages.scaling import apply_scaling
 from manyview.views.views import Views
-
-Matrix = np.ndarray[Any, Any]
 
 SHAPES = ("normal", "uniform")
 # Clouds of either shape that stand for chance, and rows of each: seconds. Three of two

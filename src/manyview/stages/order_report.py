@@ -7,16 +7,15 @@ from row to row.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 
+from manyview.arrays.ops import Matrix
 from manyview.errors import OrderWarning
 from manyview.metrics import nmi
 from manyview.stages.sequence import RowSequence
-
-Matrix = np.ndarray[Any, Any]
 
 
 class OrderReport(NamedTuple):

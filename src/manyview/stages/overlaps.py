@@ -7,18 +7,15 @@ tells which of their clusters belong together.
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.errors import DegenerateWarning
 from manyview.stages.sampling import Draw
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 
 def check_views_overlap(

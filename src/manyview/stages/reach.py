@@ -6,13 +6,14 @@ rows like those of the fit, n / (rows compared + 1) lie beyond it by chance. Vie
 are compared by angle reach far by their nature: there little can lie beyond.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import pdtrc
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     dense,
     namespace,
@@ -24,8 +25,6 @@ from manyview.engine.contract import Engine, Result, State, touches
 from manyview.stages.sampling import Draw, first_rows
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 BEYOND = "beyond"
 # Landmarks: few cost little, and every tenth row leaves nine to compare.

@@ -11,6 +11,7 @@ import numpy as np
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     in_float64,
     masked,
@@ -42,8 +43,6 @@ from manyview.stages.anchors import (
 from manyview.stages.scaling import hide_empty_rows
 from manyview.stages.sequence import RowSequence, low_pass
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 
 class Weights(NamedTuple):

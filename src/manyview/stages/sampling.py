@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from manyview.arrays.linear import plus_diagonal
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     in_float64,
     like,
@@ -47,8 +48,6 @@ from manyview.stages.scaling import (
     suggest,
 )
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 # Steps of a standard deviation: far coarser than rounding, far finer than clusters.
 COARSE = 64.0

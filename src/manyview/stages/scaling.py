@@ -15,6 +15,7 @@ from array_api_compat import is_torch_array
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     has_float64,
     in_float64,
@@ -27,8 +28,6 @@ from manyview.arrays.ops import (
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.errors import InputError
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 SCALINGS = ("auto", "standard", "global", "cosine", "unit", "root", None)
 

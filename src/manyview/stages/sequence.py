@@ -19,14 +19,21 @@ import numpy as np
 import scipy.fft
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import Array, cast, in_float64, like, namespace, to_host
+from manyview.arrays.ops import (
+    Array,
+    Matrix,
+    cast,
+    in_float64,
+    like,
+    namespace,
+    to_host,
+)
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.errors import InputError, InputTypeError, OrderWarning
 from manyview.stages.durations import as_times, is_duration, seconds, steps_in_seconds
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Block
 
-Matrix = np.ndarray[Any, Any]
 # Up to here the product with F is cheaper than a cosine transform (timed).
 MOST_BASIS_VECTORS = 512
 # Share of steps that differ from the median: more than half is no rhythm.

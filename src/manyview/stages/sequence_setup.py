@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manyview.arrays.ops import Matrix
 from manyview.engine.contract import Engine
 from manyview.stages.anchor_graph import fit_graph, frequency_weights
 from manyview.stages.anchors import (
@@ -27,8 +28,6 @@ from manyview.stages.sequence import (
 from manyview.stages.sequence_settings import setting
 from manyview.stages.setup import Setup
 from manyview.stages.start import principal_start, start_from_directions
-
-Matrix = np.ndarray[Any, Any]
 
 
 class Prepared(NamedTuple):

@@ -4,14 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manyview.arrays.ops import Matrix
 from manyview.engine.contract import Engine
 from manyview.stages.anchor_graph import Spectrum, spread_basis
 from manyview.stages.ridge import Ridge
 from manyview.stages.rounds import Carried, GraphStart, graph_start_step
 from manyview.stages.start import DirectionStart, direction_start_step
-
-Matrix = np.ndarray[Any, Any]
-
 
 NO_CONFLICTS = np.empty(0, dtype=np.intp)  # nothing was known of any row
 

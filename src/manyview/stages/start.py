@@ -1,12 +1,13 @@
 """The first B_bar without a graph: features along leading principal directions."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from manyview.arrays.linear import eigh
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     in_float64,
     like,
@@ -23,8 +24,6 @@ from manyview.stages.rounds import Carried, next_products, view_counts
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import hide_empty_rows
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 # Drawn rows whose principal directions the rounds start from, as in the authors' code.
 PRINCIPAL_ROWS = 1000

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from manyview.arrays.ops import Matrix
 from manyview.engine.contract import Engine
 from manyview.views.arguments import check_rows
-
-Matrix = np.ndarray[Any, Any]
 
 
 def trace_rows(engine: Engine, trace: Any) -> Matrix:

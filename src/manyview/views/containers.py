@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.errors import DataWarning, InputError
-
-Matrix = np.ndarray[Any, Any]
-
 
 # Representations of X itself, by the names that scverse's tools give them.
 _COMPUTED = re.compile(

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manyview.arrays.ops import Matrix
 from manyview.errors import DataWarning, InputError
 from manyview.views.arguments import check_choice
 from manyview.views.containers import place_rows
 from manyview.views.parsing import Parsed
-
-Matrix = np.ndarray[Any, Any]
 
 JOINS = ("inner", "outer", None)
 _WAYS = (

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from manyview.arrays.ops import Matrix
 from manyview.errors import InputError
 from manyview.views.parsing import reads_on_demand
 
-Matrix = np.ndarray[Any, Any]
 Columns = Sequence[str] | None
 
 # Names listed in a message.

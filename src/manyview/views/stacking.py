@@ -7,10 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.from_torch import in_one_place
-from manyview.arrays.ops import namespace, to_host
+from manyview.arrays.ops import Matrix, namespace, to_host
 from manyview.views.parsing import is_dask, reads_on_demand
-
-Matrix = np.ndarray[Any, Any]
 
 
 class StackedRows:

@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import OneHotEncoder
 
+from manyview.arrays.ops import Matrix
 from manyview.errors import InputError, InputTypeError
-
-Matrix = np.ndarray[Any, Any]
 
 # Different texts in one column that still are categories: a longer list is names or
 # sentences (skrub, too, draws its line there).
