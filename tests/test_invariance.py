@@ -450,4 +450,12 @@ def test_real_data_in_any_order(name, model, dtype, load_npz):
     with lowered(block_rows=256):
         first = make(anchors).set_params(n_clusters=n_clusters).fit(whole)
         turned.fit(in_rows(in_views(whole, list(order)), p))
-    assert_identical(turned, first.labels_[p], first.embedding_[p])
+    # Equal rows may stand in each other's places, and a matrix product may round a row
+    # by its place in a block.
+    rows = np.concatenate(whole.arrays, axis=1)[p]
+    _, kind, n_copies = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    alone = n_copies[kind.ravel()] == 1
+    expected = first.embedding_[p]
+    np.testing.assert_array_equal(turned.labels_, first.labels_[p])
+    np.testing.assert_array_equal(turned.embedding_[alone], expected[alone])
+    np.testing.assert_allclose(turned.embedding_, expected, rtol=1e-3, atol=1e-4)

@@ -35,8 +35,9 @@ def test_an_old_model_predicts_as_it_did(key, views):
     if f"{key}.predicted" in EXPECTED:
         assert np.array_equal(model.predict(views), EXPECTED[f"{key}.predicted"])
     if f"{key}.embedded" in EXPECTED:
+        # Recorded on another processor: float32 products round as it does.
         np.testing.assert_allclose(
-            model.transform(views), EXPECTED[f"{key}.embedded"], atol=1e-5
+            model.transform(views), EXPECTED[f"{key}.embedded"], rtol=1e-4, atol=1e-4
         )
 
 
