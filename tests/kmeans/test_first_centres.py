@@ -63,13 +63,9 @@ def test_anchors_do_not_feel_rounding_where_rows_lie_in_a_heap():
 def test_anchors_by_products_do_not_feel_it_either():
     rows = rows_in_a_heap(n_features=1300)[:1000]
     noisy = rows * (1.0 + 2e-16 * np.random.default_rng(4).integers(-2, 3, rows.shape))
-    searches = [(300, seed) for seed in range(3)]
-    pairs = zip(
-        anchors_by_products(rows, row_products(rows), searches),
-        anchors_by_products(noisy, row_products(noisy), searches),
-        strict=True,
-    )
-    for first, second in pairs:
+    kept = [(x, row_products(x)) for x in (rows, noisy)]
+    for seed in range(3):
+        first, second = (anchors_by_products(x, 300, seed, own) for x, own in kept)
         np.testing.assert_allclose(first, second, atol=1e-9)
 
 

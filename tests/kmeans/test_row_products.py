@@ -45,10 +45,10 @@ def test_rows_picked_by_products_are_those_picked_by_distances():
 @pytest.mark.parametrize("n_anchors", [5, 60, 70])
 def test_anchors_of_sparse_rows_are_those_of_dense_ones(n_anchors):
     rows = wide_rows()
-    thin, searches = sp.csr_array(rows), [(n_anchors, 3), (2, 0)]
-    dense = anchors_by_products(rows, row_products(rows), searches)
-    found = anchors_by_products(thin, row_products(thin), searches)
-    for one, other in zip(dense, found, strict=True):
-        assert isinstance(other, np.ndarray) and other.dtype == np.float64
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    assert [len(a) for a in dense] == [min(n_anchors, 60), 2]
+    one, other = (
+        anchors_by_products(x, n_anchors, 3, row_products(x))
+        for x in (rows, sp.csr_array(rows))
+    )
+    assert isinstance(other, np.ndarray) and other.dtype == np.float64
+    np.testing.assert_allclose(one, other, atol=1e-12)
+    assert len(one) == min(n_anchors, 60)

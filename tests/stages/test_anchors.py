@@ -11,12 +11,10 @@ from manyview import S2MVTC
 from manyview.engine.contract import Result, lowered
 from manyview.engine.local import LocalEngine
 from manyview.errors import InputError, InputTypeError
-from manyview.kmeans.passes import kmeans_anchors
 from manyview.stages.anchors import (
     Features,
     Kernel,
     anchor_count,
-    anchors_of_views,
     block_features,
     choose_anchors,
     feature_passes,
@@ -29,7 +27,7 @@ from manyview.stages.anchors import (
 )
 from manyview.stages.ridge import centred_products, quick_centre, solve
 from manyview.stages.sampling import SAMPLED, draw, draw_rows
-from manyview.stages.scaling import Scaling, apply_scaling, make_scaling, measure
+from manyview.stages.scaling import Scaling, make_scaling, measure
 from manyview.stages.start import DirectionStart, direction_start_step
 from manyview.views.views import Views
 
@@ -198,34 +196,6 @@ def test_given_anchors_come_in_the_callers_order_of_the_views(drawn):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(InputError, match=r"have \[3, 2\].*data \[2, 3\]"):
         choose_anchors(found, scalings, given, 99, 0, (1, 0))
-
-
-@pytest.mark.parametrize("exact", [False, True])
-def test_anchors_of_every_search_are_those_of_each_view_alone(drawn, exact):
-    found, scalings = drawn
-    searches = [(9, 0), (4, 7)]
-    made = anchors_of_views(found, scalings, searches, exact=exact)
-    assert len(made) == 2
-    for own, (size, seed) in zip(made, searches, strict=True):
-        for v, anchors in enumerate(own):
-            rows = apply_scaling(found.view(v), scalings[v])
-            np.testing.assert_array_equal(anchors, kmeans_anchors(rows, size, seed))
-
-
-def test_products_of_wide_views_are_made_once_and_change_nothing():
-    views = Views([np.random.default_rng(8).normal(size=(40, w)) for w in (90, 3)])
-    engine = LocalEngine(views, np.float64)
-    found = draw(engine, 40, 0)
-    scalings = tuple(make_scaling(m, "standard") for m in found.moments)
-    kept = {}
-    alone = [anchors_of_views(found, scalings, [(m, 1)])[0] for m in (5, 9)]
-    both = [
-        anchors_of_views(found, scalings, [(m, 1)], products=kept)[0] for m in (5, 9)
-    ]
-    assert [products.shape for products in kept.values()] == [(40, 40)]
-    for one, other in zip(alone, both, strict=True):
-        for a, b in zip(one, other, strict=True):
-            np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("given", [-1, None, np.zeros((3, 2)), object(), [1, 2]])

@@ -10,11 +10,11 @@ device or a cluster; what cannot be had is refused by name.
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -53,6 +53,7 @@ from manyview.errors import InputError, InputTypeError
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
+T = TypeVar("T")
 IntArray = np.ndarray[Any, Any]
 
 # Of the machine's memory, for features where no limit is given: the rest is the
@@ -133,7 +134,7 @@ class LocalEngine:
         if workers == 1:
             yield from map(one, numbers)
             return
-        with _single_threaded_blas(), ThreadPoolExecutor(workers) as pool:
+        with single_threaded_blas, ThreadPoolExecutor(workers) as pool:
             waiting: deque[Future[Result]] = deque()
             try:
                 for number in numbers:
@@ -301,32 +302,43 @@ class RowState:
             self._budget.used -= freed
 
 
+class InCommon:
+    """A state of the whole process: the first user enters it, the last one leaves."""
+
+    def __init__(self, make: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._held = self._make()
+                self._held.__enter__()
+            self._users += 1
+
+    def __exit__(self, *of_error: Any) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._held.__exit__(None, None, None)
+
+
 @cache
-def _libraries() -> ThreadpoolController:
-    """The BLAS libraries of this process, looked for once: that takes a while."""
+def thread_pools() -> ThreadpoolController:
+    """The thread pools of this process: to look for them takes a while."""
     return ThreadpoolController()
 
 
-_blas_lock = threading.Lock()
-_blas_users = 0
-_blas_limit: Any = None
+single_threaded_blas = InCommon(lambda: thread_pools().limit(limits=1, user_api="blas"))
 
 
-@contextmanager
-def _single_threaded_blas() -> Iterator[None]:
-    """One BLAS thread per block; the first fit in sets it, the last one resets it."""
-    global _blas_users, _blas_limit
-    with _blas_lock:
-        if _blas_users == 0:
-            _blas_limit = _libraries().limit(limits=1, user_api="blas")
-        _blas_users += 1
-    try:
-        yield
-    finally:
-        with _blas_lock:
-            _blas_users -= 1
-            if _blas_users == 0:
-                _blas_limit.restore_original_limits()
+def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """What the jobs return, in their order, whatever the number of threads."""
+    if len(jobs) == 1:
+        return [jobs[0]()]
+    workers = max(1, min(CORES, len(jobs)))
+    with single_threaded_blas, ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(lambda job: job(), jobs))
 
 
 def open_engine(

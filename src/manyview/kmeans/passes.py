@@ -6,7 +6,7 @@ content, one of them from Ward's clusters, the others from rows far from each ot
 """
 
 import warnings
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from array_api_compat import is_torch_array
 from sklearn import config_context
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
 
 from manyview.arrays.ops import (
     Array,
@@ -38,6 +37,7 @@ from manyview.engine.contract import (
     State,
     touches,
 )
+from manyview.engine.local import InCommon, side_by_side, thread_pools
 from manyview.kmeans.first_centres import distinct_rows, spread_rows
 from manyview.kmeans.lloyd import host_lloyd, lloyd
 from manyview.views.views import Block
@@ -206,10 +206,8 @@ def _refine(sample: Array, starts: Array) -> Found:
         found = lloyd(sample, starts, MOST_STEPS)
         best = _best([float(x) for x in to_host(found.inertia)])
         return to_host(found.centres[best]), to_host(found.labels[best])
-    runs = [
-        quiet_fit(KMeans(len(start), init=start, n_init=1, tol=0.0), sample)
-        for start in starts
-    ]
+    searches = [KMeans(len(start), init=start, n_init=1, tol=0.0) for start in starts]
+    runs = side_by_side([partial(quiet_fit, s, sample, 1) for s in searches])
     run = runs[_best([run.inertia_ for run in runs])]
     return run.cluster_centers_, np.asarray(run.labels_)
 
@@ -229,21 +227,22 @@ def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:
     return np.where(full[:, None], sums / np.where(full, counts, 1.0)[:, None], old)
 
 
-@cache
-def _thread_pools() -> ThreadpoolController:
-    """The thread pools of this process: to look for them takes longer than a search."""
-    return ThreadpoolController()
+def _no_warning() -> Any:
+    """Fewer distinct rows than clusters is valid data here."""
+    return warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
 
 
-def quiet_fit(search: KMeans, rows: Any) -> KMeans:
-    """Fit the search; fewer distinct rows than clusters is valid data here."""
+_quietly = InCommon(_no_warning)
+
+
+def quiet_fit(search: KMeans, rows: Any, n_threads: int | None = None) -> KMeans:
+    """Fit the search, on all cores or so many; repeated rows are not warned of."""
     few = rows.shape[0] * rows.shape[1] <= FEW_ENTRIES
     with (
-        warnings.catch_warnings(),
+        _quietly,
         config_context(assume_finite=True, skip_parameter_validation=True),
-        _thread_pools().limit(limits=1 if few else None, user_api="openmp"),
+        thread_pools().limit(limits=1 if few else n_threads, user_api="openmp"),
     ):
-        warnings.simplefilter("ignore", ConvergenceWarning)
         return search.fit(rows)
 
 
@@ -291,4 +290,4 @@ def kmeans_anchors(view: Array, n_anchors: int, seed: int) -> Matrix:
     if search.large:
         return np.asarray(in_float64(host_lloyd(rows, first, search.steps)))
     model = KMeans(n_anchors, init=first, n_init=1, max_iter=search.steps, tol=0.0)
-    return np.asarray(quiet_fit(model, rows).cluster_centers_, dtype=np.float64)
+    return np.asarray(quiet_fit(model, rows, 1).cluster_centers_, dtype=np.float64)

@@ -5,7 +5,6 @@ the rows instead of rows times centres times columns. A centre is a mean of rows
 as the weights of these, and is made of the rows themselves only in the end.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,25 +28,21 @@ def row_products(rows: Any) -> Matrix:
 
 
 def anchors_by_products(
-    rows: Any, products: Matrix, searches: Sequence[tuple[int, int]]
-) -> list[Matrix]:
-    """Anchors of one view's prepared rows, dense or sparse, for each (number, seed)."""
-    exact = in_float64(rows)
-    return [dense(_means(exact, products, *search)) for search in searches]
-
-
-def _means(rows: Any, products: Matrix, n_anchors: int, seed: int) -> Any:
-    """The anchors of one search: means of rows, or all rows where they are too few."""
+    rows: Any, n_anchors: int, seed: int, products: Matrix
+) -> Matrix:
+    """Anchors of one view's prepared rows, dense or sparse: means of them, or all."""
     n_rows = min(rows.shape[0], ROWS_PER_ANCHOR * n_anchors)
-    some, own = rows[:n_rows], products[:n_rows, :n_rows]
+    some, own = in_float64(rows), products[:n_rows, :n_rows]
+    some = some[:n_rows] if n_rows < rows.shape[0] else some
     if n_anchors >= n_rows:
-        return some
+        return np.asarray(dense(some))
     rng = np.random.default_rng(seed)
     if n_anchors > MOST_SPREAD:
         first = distinct_rows(some, rng.permutation(n_rows), n_anchors, own)[0]
     else:
         first = spread_rows(some, n_anchors, rng, products=own)[0]
-    return lloyd_by_products(own, first, search_steps(n_anchors)) @ some
+    weights = lloyd_by_products(own, first, search_steps(n_anchors))
+    return np.asarray(dense(weights @ some))
 
 
 def lloyd_by_products(products: Matrix, first: Matrix, n_steps: int) -> Any:
@@ -56,16 +51,26 @@ def lloyd_by_products(products: Matrix, first: Matrix, n_steps: int) -> Any:
     The first centres are rows; a centre that loses all its rows stays where it is.
     """
     n_rows, n_centres = len(products), len(first)
-    shape, every = (n_centres, n_rows), np.arange(n_rows)
+    shape = (n_centres, n_rows)
     weights = sp.csr_array((np.ones(n_centres), (np.arange(n_centres), first)), shape)
-    for _ in range(n_steps):
-        score = weights @ products
-        lengths = np.asarray(weights.multiply(score).sum(axis=1)).ravel()
-        nearest = np.argmin((lengths[:, None] - 2.0 * score).T, axis=1)
+    score, lengths = products[first], np.diagonal(products)[first]
+    for step in range(n_steps):
+        nearest = np.argmin(lengths[:, None] - 2.0 * score, axis=0)
         counts = np.bincount(nearest, minlength=n_centres)
-        fresh = sp.csr_array((1.0 / counts[nearest], (nearest, every)), shape)
+        share = 1.0 / counts[nearest]
         lost = (counts == 0).astype(np.float64)
-        weights = (
-            fresh + weights.multiply(lost[:, None]).tocsr() if lost.any() else fresh
+        ends, order = (
+            np.append(0, np.cumsum(counts)),
+            np.argsort(nearest, kind="stable"),
         )
+        fresh = sp.csr_array((share[order], order, ends), shape)
+        if lost.any():
+            fresh = fresh + weights.multiply(lost[:, None]).tocsr()
+        weights = fresh
+        if step + 1 < n_steps:
+            score = weights @ products
+            own = share * score[nearest, np.arange(n_rows)]
+            lengths = np.where(
+                lost, lengths, np.bincount(nearest, own, minlength=n_centres)
+            )
     return weights

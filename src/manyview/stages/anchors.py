@@ -8,6 +8,7 @@ allow it: `block_features` hides which.
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from array_api_compat import is_torch_array
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     at_least_zero,
     cast,
     dense,
@@ -39,21 +41,21 @@ from manyview.engine.contract import (
     sizes,
     touches,
 )
-from manyview.errors import InputError, InputTypeError, ManyviewError
+from manyview.engine.local import side_by_side
 from manyview.kmeans.batched import batched_anchors
 from manyview.kmeans.passes import kmeans_anchors
 from manyview.kmeans.row_products import anchors_by_products, row_products
 from manyview.stages import ridge
+from manyview.stages.given_anchors import given_anchors
 from manyview.stages.sampling import SAMPLED, Draw
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
-from manyview.views.views import Block, Views
-
-Matrix = np.ndarray[Any, Any]
+from manyview.views.views import Block
 
 N_ANCHORS, ROWS_PER_FEATURE = 500, 8  # twice as many fit no better (DESIGN.md)
 # Of the Gram's mean eigenvalue, where nothing chooses: leaves the leading directions.
 LAM_SHARE = 0.01
 MOST_FEW_ROWS = 4096  # their inner products take 128 MB
+TOGETHER = 2**22  # entries of views whose rows are prepared together: 32 MB
 CENTRE_ROWS = 500  # show how large the rounding of a float32 Gram is
 
 
@@ -99,37 +101,12 @@ def choose_anchors(
 ) -> tuple[Array, ...]:
     """Prepared anchors of every view: given (in the caller's order), drawn or found."""
     if not isinstance(wanted, str):
-        return _given_anchors(wanted, scalings, drawn, view_order)
+        return given_anchors(wanted, scalings, drawn, view_order)
     if wanted == "random":
         rows = [drawn.view(v)[:n_anchors] for v in range(len(scalings))]
         return tuple(map(dense, map(apply_scaling, rows, scalings)))
     search = [(n_anchors, seed)]
     return tuple(anchors_of_views(drawn, scalings, search, products=products)[0])
-
-
-def _given_anchors(
-    anchors: Any,
-    scalings: tuple[Scaling, ...],
-    drawn: Draw,
-    view_order: Sequence[int],
-) -> tuple[Matrix, ...]:
-    """A user's anchors, one array per view in input units, checked and prepared."""
-    known = [drawn.moments[v].mean.size for v in np.argsort(view_order)]
-    try:
-        given = [Views.of(a) for a in anchors]
-    except ManyviewError as error:
-        raise InputTypeError(
-            f"One of the given anchors is no table: {error}"
-        ) from error
-    widths = [sum(g.n_features) for g in given]
-    if widths != known:
-        raise InputError(
-            f"The given anchors have {widths} features per view, the data {known}. "
-            "Give one anchor array per view, in the order of the views."
-        )
-    rows = [given[v].block(slice(None), np.float64).views[0] for v in view_order]
-    exact = [scaling._replace(dtype="float64") for scaling in scalings]
-    return tuple(map(dense, map(apply_scaling, rows, exact)))
 
 
 def anchors_of_views(
@@ -142,24 +119,36 @@ def anchors_of_views(
 ) -> list[list[Array]]:
     """Anchors of every view for each (number, seed), centres of a short k-means.
 
-    All views see the same seed: a view's place must not matter. On the host one view
-    is prepared at a time, with `exact` in float64; wide ones' `products` are kept."""
+    All views see the same seed: a view's place must not matter. On the host, searches
+    run side by side; wide views are prepared one at a time, with `exact` in float64,
+    and their `products` are kept.
+    """
     known = {} if products is None else products
 
     def prepared(v: int) -> Array:
         rows = apply_scaling(drawn.view(v), scalings[v])
         return in_float64(rows) if exact else rows
 
+    n_views = len(scalings)
     if is_torch_array(drawn.block.views[0]):
-        views = [prepared(v) for v in range(len(scalings))]
+        views = [prepared(v) for v in range(n_views)]
         return [batched_anchors(views, size, seed) for size, seed in searches]
-    by_view = []
-    for v, rows in enumerate(map(prepared, range(len(scalings)))):
-        if rows.shape[0] <= min(rows.shape[1], MOST_FEW_ROWS):
-            known[v] = known[v] if v in known else row_products(rows)
-            by_view.append(anchors_by_products(rows, known[v], searches))
-        else:
-            by_view.append([kmeans_anchors(rows, *search) for search in searches])
+    entries = [math.prod(drawn.view(v).shape) for v in range(n_views)]
+    groups = [[v] for v in range(n_views)]
+    if sum(entries) <= TOGETHER:
+        groups = [list(range(n_views))]
+    by_view: list[list[Array]] = []
+    for group in groups:
+        jobs: list[Any] = []
+        for v, rows in zip(group, map(prepared, group), strict=True):
+            search: Any = kmeans_anchors
+            if rows.shape[0] <= min(rows.shape[1], MOST_FEW_ROWS):
+                known[v] = known[v] if v in known else row_products(rows)
+                search = partial(anchors_by_products, products=known[v])
+            jobs += [partial(search, rows, *each) for each in searches]
+        found = side_by_side(jobs)
+        step = len(searches)
+        by_view += [found[a : a + step] for a in range(0, len(found), step)]
     return [list(found) for found in zip(*by_view, strict=True)]
 
 

@@ -70,8 +70,10 @@ def neighbours_of_views(
             near = max(k, WIDTH_NEIGHBOUR)
             apart, ids = nearest_rows(rows_of(X, rows), near, on)
         order = np.argsort(first, kind="stable")
-        starts = np.flatnonzero(np.diff(first[order])) + 1
-        kinds = [kind for kind in np.split(there[order], starts) if len(kind) > 1]
+        ends = np.cumsum(np.unique(first, return_counts=True)[1])
+        starts = np.append(0, ends[:-1])
+        several = np.flatnonzero(ends - starts > 1)
+        kinds = [there[order[starts[i] : ends[i]]] for i in several]
         found.append(Neighbours(rows, apart, ids, kinds))
     return found
 

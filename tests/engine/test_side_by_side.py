@@ -1,0 +1,49 @@
+"""Jobs in threads: results in order, the process's state given back."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from manyview.engine.local import InCommon, side_by_side
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_come_in_the_order_of_the_jobs(monkeypatch, threads):
+    monkeypatch.setattr("manyview.engine.local.CORES", threads)
+    assert side_by_side([lambda i=i: i * i for i in range(20)]) == [
+        i * i for i in range(20)
+    ]
+    assert side_by_side([]) == []
+
+
+def test_jobs_run_at_the_same_time(monkeypatch):
+    monkeypatch.setattr("manyview.engine.local.CORES", 2)
+    meeting = threading.Barrier(2, timeout=60)
+    assert sorted(side_by_side([meeting.wait] * 2)) == [0, 1]
+
+
+def test_an_error_of_a_job_is_raised(monkeypatch):
+    monkeypatch.setattr("manyview.engine.local.CORES", 2)
+    with pytest.raises(ZeroDivisionError):
+        side_by_side([lambda: 1, lambda: 1 // 0])
+
+
+def test_what_is_held_in_common_is_entered_once_and_left_by_the_last():
+    seen = []
+
+    @contextmanager
+    def holding():
+        seen.append("in")
+        yield
+        seen.append("out")
+
+    common = InCommon(holding)
+    with common:
+        with common:
+            assert seen == ["in"]
+        assert seen == ["in"]
+    assert seen == ["in", "out"]
+    with pytest.raises(ValueError, match="odd"), common:
+        raise ValueError("odd")
+    assert seen == ["in", "out"] * 2
