@@ -118,7 +118,7 @@ class MultiViewClusterer(
     labels_: IntArray
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X`; `y` is ignored."""
+        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

@@ -1,6 +1,7 @@
 """Why a partition is as it is: views, rows and features behind the clusters."""
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -210,13 +211,7 @@ def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
             "Only a fitted method of this package can be explained; got "
             f"{type(model).__name__}. Give the model first, then its views."
         )
-    given, labels = model._views_to_predict(views), to_host(model.labels_)
-    if len(labels) != len(given):
-        raise InputError(
-            f"The model was fitted on {len(labels)} rows; {len(given)} were given. "
-            "Give the views it was fitted on."
-        )
-    return given, labels
+    return model._views_of_fit(views), to_host(model.labels_)
 
 
 def _view_weights(model: Any, n_views: int) -> Matrix:
@@ -333,15 +328,30 @@ def feature_effects(
 ) -> list[Effect]:
     """The features of largest effect for every cluster."""
     sizes, means = effect_sizes(views, labels, n_clusters)
-    columns = [(v, i) for v, d in enumerate(views.n_features) for i in range(d)]
     out = []
-    for j in range(n_clusters):
-        effect, inside, outside = sizes[j], means[0][j], means[1][j]
-        best = np.argsort(-np.abs(effect), kind="stable")[:n_features]
-        for c in best[np.abs(effect[best]) > 0]:
-            v, i = columns[c]
-            names = views.feature_names[v]
-            name = f"feature {i}" if names is None else names[i]
-            row = (float(effect[c]), float(inside[c]), float(outside[c]))
-            out.append(Effect(j, views.names[v], name, *row))
+    for j, numbers in enumerate(zip(sizes, *means, strict=True)):
+        out += largest_effects(views, range(views.n_views), j, numbers, n_features)
+    return out
+
+
+def largest_effects(
+    views: Views,
+    order: Iterable[int],
+    cluster: int,
+    numbers: tuple[Matrix, ...],
+    n_features: int,
+) -> list[Effect]:
+    """The features of largest effect; `numbers` have the views in this order.
+
+    They are effects and means inside and outside, of every feature.
+    """
+    columns = [(v, i) for v in order for i in range(views.n_features[v])]
+    out, sizes = [], np.abs(numbers[0])
+    best = np.argsort(-sizes, kind="stable")[:n_features]
+    for c in best[sizes[best] > 0].tolist():
+        v, i = columns[c]
+        names = views.feature_names[v]
+        name = f"feature {i}" if names is None else names[i]
+        row = (float(values[c]) for values in numbers)
+        out.append(Effect(cluster, views.names[v], name, *row))
     return out

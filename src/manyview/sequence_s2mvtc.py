@@ -16,8 +16,11 @@ from manyview.arrays.ops import to_host
 from manyview.base import ManyviewTags, MultiviewTags, PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
 from manyview.errors import InputError
-from manyview.kmeans.correlation import correlation_kmeans
-from manyview.kmeans.first_consensus import first_labels_kmeans, keep_first_labels
+from manyview.kmeans.correlation import (
+    correlation_kmeans,
+    first_labels_kmeans,
+    keep_first_labels,
+)
 from manyview.kmeans.passes import ROWS_PER_ANCHOR, Clustering, kmeans
 from manyview.running import progress
 from manyview.running.callbacks import with_callbacks

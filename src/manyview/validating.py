@@ -25,6 +25,7 @@ class TakesViews(NamedParameters):
     chooses_n_clusters: ClassVar[bool]
     n_clusters: Any
     n_clusters_: int
+    labels_: Any
     n_views_: int
 
     def _views_to_fit(self, X: Any, y: Any = None) -> Views:
@@ -50,6 +51,16 @@ class TakesViews(NamedParameters):
         require_widths(views, self.n_features_per_view_, plain=isinstance(X, list))
         filled: Views = fill_like_fit(self, views)
         return filled
+
+    def _views_of_fit(self, X: Any) -> Views:
+        """Checked views that the model was fitted on: as many rows as it has."""
+        views = self._views_to_predict(X)
+        if len(views) != len(self.labels_):
+            raise InputError(
+                f"The model was fitted on {len(self.labels_)} rows; {len(views)} were "
+                "given. Give the views it was fitted on."
+            )
+        return views
 
     def _check_fitted(self) -> None:
         name = type(self).__name__

@@ -8,7 +8,7 @@ from manyview import S2MVTC, datasets
 from manyview.cli import main
 from manyview.cli.demo import candidates, run_all, show_rows, write_demo
 from manyview.datasets import load_digits_views
-from manyview.files.run_folder import Run, read_meta, write_run
+from manyview.files.run_folder import Run, read_meta, writing
 from manyview.metrics import clustering_scores
 from manyview.present import plot
 
@@ -64,7 +64,9 @@ def test_what_is_written(few, rows, tmp_path: Path) -> None:
 
 def test_the_run_of_another_command_is_kept(few, rows, tmp_path: Path) -> None:
     run = Run(np.zeros(3, int), "OPMC", {}, {}, {})
-    folder = write_run(tmp_path / "demo", run)
+    folder = tmp_path / "demo"
+    with writing(folder, run):
+        pass
     with pytest.raises(OSError, match="--force"):
         write_demo(folder, few, rows, 0, force=False)
     assert read_meta(folder)["method"] == "OPMC"

@@ -11,9 +11,13 @@ from manyview.files.run_folder import (
     Run,
     check_target,
     read_meta,
-    write_run,
     writing,
 )
+
+
+def write_run(out: Path, run: Run, *, force: bool = False) -> Path:
+    with writing(out, run, force=force):
+        return out
 
 
 @pytest.fixture

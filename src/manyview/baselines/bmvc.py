@@ -1,6 +1,6 @@
 """BMVC: binary codes and binary cluster centres learnt together."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -9,10 +9,10 @@ from sklearn.utils import gen_batches
 
 from manyview.arrays.linear import eigh
 from manyview.arrays.ops import index_sum
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.embedding_kmeans import Protocol
 from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod, check_parameters
 from manyview.baselines.parts.rbf_features import (
     BLOCK_ROWS,
     centred_features,
@@ -31,8 +31,8 @@ N_ASSIGN = 10
 N_BALANCE = 3
 
 
-@dataclass(eq=False, repr=False)
-class BMVC(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class BMVC(ComparedMethod):
     """Binary multi-view clustering.
 
     Every view becomes centred RBF features Φ_v (n_samples, m) of its distances to m
@@ -131,8 +131,6 @@ class BMVC(MultiViewClusterer):
         "another order of the views is another seed"
     }
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_bits: int = 128
     r: float = 5.0
     beta: float = 3e-3
@@ -145,10 +143,8 @@ class BMVC(MultiViewClusterer):
     max_iter: int = 7
     n_init: int = 10
     protocol: Protocol = "manyview"
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         self._check_settings()
         views = self._views_to_fit(X, y)
         first = self._first_views()

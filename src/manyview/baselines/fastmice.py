@@ -1,7 +1,7 @@
 """FastMICE: an ensemble of random anchor graphs, cut and then cut together."""
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -10,15 +10,15 @@ from sklearn.cluster import KMeans
 
 from manyview.arrays.linear import csr, eigh
 from manyview.arrays.ops import unit_rows
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.bipartite import nearest_anchors
-from manyview.baselines.parts.in_memory import content_ordered, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.in_memory import restored
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.standardise import scaled
 from manyview.kmeans.passes import quiet_fit
 from manyview.kmeans.spherical import spherical_kmeans
 from manyview.stages.scaling import inverse
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 # The share of features a member looks at, the rows drawn per anchor, and iterations
 # and starts of the k-means: the authors' program.
@@ -27,8 +27,8 @@ ROWS_PER_ANCHOR = 10
 MEMBER_ITER, CONSENSUS_ITER, CONSENSUS_INIT = 5, 20, 5
 
 
-@dataclass(eq=False, repr=False)
-class FastMICE(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class FastMICE(ComparedMethod):
     """Fast multi-view clustering via ensembles (FastMICE).
 
     Each of `n_members` base clusterings is random in its number of clusters
@@ -98,20 +98,14 @@ class FastMICE(MultiViewClusterer):
         "order of the views is another seed"
     }
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_members: int = 20
     n_anchors: int = 1000
     n_neighbors: int = 5
     metric: Literal["euclidean", "cosine"] = "euclidean"
     scaling: Literal[None, "standard", "sample", "unit"] = None
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
+        Xs, order, rng = self._ordered(X, y)
         Xs = [scaled(x, self.scaling) for x in Xs]
         members = [self._member(Xs, child) for child in rng.spawn(self.n_members)]
         embedding = transfer_cut(memberships(members), self.n_clusters)

@@ -1,7 +1,7 @@
 """FMVACC: per-view anchor graphs, matched anchor by anchor, then averaged."""
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -9,19 +9,19 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.embedding_kmeans import (
     Protocol,
     cluster_rows,
     singular_rows,
 )
-from manyview.baselines.parts.in_memory import content_ordered, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.in_memory import restored
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import scaled, z_feature
 from manyview.kmeans.passes import quiet_fit
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 # The stopping rule of stage 1 in the authors' program: the last of the rounds that
 # are always run, the last of all, and the share by which the objective must change.
@@ -32,8 +32,8 @@ START_ROWS = 20_000
 Rounds = Iterator[tuple[FloatArray, FloatArray, float]]
 
 
-@dataclass(eq=False, repr=False)
-class FMVACC(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class FMVACC(ComparedMethod):
     """Fast multi-view anchor-correspondence clustering (FMVACC).
 
     Stage 1, for every view ``X`` (n_samples, n_features): orthonormal anchors
@@ -122,21 +122,15 @@ class FMVACC(MultiViewClusterer):
         "correspondences. NeurIPS 2022."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     anchors_per_cluster: int = 1
     beta: float = 100.0
     feature_weight: float = 1.0
     n_init: int = 3
     exact: bool = False
     protocol: Protocol = "manyview"
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
+        Xs, order, rng = self._ordered(X, y)
         n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(order))
         seeds = [child_seed(rng) for _ in Xs]
         starts = zip(Xs, seeds, strict=True)

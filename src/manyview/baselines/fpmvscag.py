@@ -1,26 +1,25 @@
 """FPMVS-CAG: parameter-free subspace clustering with consensus anchors."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from manyview.base import FloatArray, MultiViewClusterer
+from manyview.base import FloatArray
 from manyview.baselines.parts.embedding_kmeans import (
     Protocol,
     cluster_rows,
     singular_rows,
 )
 from manyview.baselines.parts.factor_updates import anchor_step, inverse_weights, misfit
-from manyview.baselines.parts.in_memory import content_ordered, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.in_memory import restored
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import z_feature
-from manyview.views.arguments import generator
 
 
-@dataclass(eq=False, repr=False)
-class FPMVSCAG(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class FPMVSCAG(ComparedMethod):
     """Fast parameter-free multi-view subspace clustering, consensus anchor guidance.
 
     Every view X_v (n_samples, d_v), standardised per feature, is written by c
@@ -92,20 +91,14 @@ class FPMVSCAG(MultiViewClusterer):
         "IEEE Transactions on Image Processing, 2022."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     exact: bool = False
     max_iter: int = 20
     tol: float = 0.0
     n_init: int = 10
     protocol: Protocol = "manyview"
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
+        Xs, order, rng = self._ordered(X, y)
         Xs = [z_feature(x) for x in Xs]
         now = start(Xs, self.n_clusters)
         losses: list[float] = []

@@ -1,27 +1,26 @@
 """FSMSC: subspace clustering guided by a subspace of all views together."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from manyview.base import FloatArray, MultiViewClusterer
+from manyview.base import FloatArray
 from manyview.baselines.parts.embedding_kmeans import (
     Protocol,
     cluster_rows,
     singular_rows,
 )
 from manyview.baselines.parts.factor_updates import anchor_step, misfit
-from manyview.baselines.parts.in_memory import content_ordered, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.in_memory import restored
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.baselines.parts.standardise import scaled
-from manyview.views.arguments import generator
 
 
-@dataclass(eq=False, repr=False)
-class FSMSC(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class FSMSC(ComparedMethod):
     """Fast self-guided multi-view subspace clustering.
 
     A graph Z (n_samples, c) that all views X_v (n_samples, d_v) share is guided by
@@ -104,8 +103,6 @@ class FSMSC(MultiViewClusterer):
         "clustering, IEEE Transactions on Image Processing, 2023."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     tau: float = 1e-3
     lambda1: float = 500.0
     lambda2: float = 10.0
@@ -114,13 +111,9 @@ class FSMSC(MultiViewClusterer):
     max_iter: int = 20
     n_init: int = 10
     protocol: Protocol = "manyview"
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
+        Xs, order, rng = self._ordered(X, y)
         Xbar = self._scale(np.concatenate(Xs, axis=1))
         Xs = [self._scale(x) for x in Xs]
         Z = np.eye(len(Xbar), self.n_clusters, dtype=Xbar.dtype)

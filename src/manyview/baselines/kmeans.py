@@ -1,6 +1,6 @@
 """k-means on all views side by side, and on the view that looks best."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,9 +9,9 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
 from manyview.arrays.ops import namespace, to_host
-from manyview.base import FloatArray, IntArray, MultiViewClusterer, by_caller
-from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.base import FloatArray, IntArray, by_caller
+from manyview.baselines.parts.in_memory import dense_views, restored
+from manyview.baselines.parts.parameters import ComparedMethod, check_parameters
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.engine.contract import NO_CHECKPOINT, Result, State, touches
 from manyview.engine.local import open_engine
@@ -31,8 +31,8 @@ _MACQUEEN = (
 )
 
 
-@dataclass(eq=False, repr=False)
-class ConcatKMeans(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConcatKMeans(ComparedMethod):
     """k-means on the standardised views side by side.
 
     Every feature is brought to mean 0 and deviation 1, the views are put next to
@@ -80,15 +80,11 @@ class ConcatKMeans(MultiViewClusterer):
 
     citation: ClassVar[str] = _MACQUEEN
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_init: int = 10
-    random_state: Any = None
     engine: Any = "local"
     checkpoint: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         views = self._views_to_fit(X, y)
         folder = self.checkpoint
@@ -155,8 +151,8 @@ def side_by_side_step(
     return Result(state={assign.FIELD: namespace(*parts).concat(parts, axis=1)})
 
 
-@dataclass(eq=False, repr=False)
-class BestViewKMeans(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class BestViewKMeans(ComparedMethod):
     """k-means on the one view whose clusters are best separated.
 
     Every view is standardised and clustered alone as in `ConcatKMeans`; the view
@@ -200,18 +196,12 @@ class BestViewKMeans(MultiViewClusterer):
 
     citation: ClassVar[str] = _MACQUEEN
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_init: int = 10
     n_scored: int = 2000
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_count(self.n_scored, "n_scored", least=2)
-        check_parameters(self)
-        rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
+        Xs, order, rng = self._ordered(X, y)
         seed = child_seed(rng)  # one for all views: a view's place must not matter
         runs, scores = [], []
         for x in Xs:

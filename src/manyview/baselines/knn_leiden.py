@@ -1,12 +1,11 @@
 """KNNLeiden: nearest-neighbour graphs of all views summed, cut by modularity."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from manyview.base import MultiViewClusterer
 from manyview.baselines.parts.in_memory import require_memory
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod, check_parameters
 from manyview.baselines.parts.prepared_rows import COPIES, prepared_rows
 from manyview.errors import InputTypeError
 from manyview.stages.leiden import leiden_with_k
@@ -25,8 +24,8 @@ TIE_BYTES = 5 * 2 * (8 + 4)
 TRIALS = 3
 
 
-@dataclass(eq=False, repr=False)
-class KNNLeiden(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class KNNLeiden(ComparedMethod):
     """Leiden's modularity clustering of the summed nearest-neighbour graphs.
 
     In every view a row is tied to its k nearest rows (exact ones), and they to it, by
@@ -80,16 +79,12 @@ class KNNLeiden(MultiViewClusterer):
         "well-connected communities. Scientific Reports 9 (2019)."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_neighbors: int | Sequence[int] = 10
     scaling: Literal["auto", "standard", "global", "cosine", "unit", "root", None] = (
         "auto"
     )
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         sizes = numbers_of_neighbours(self.n_neighbors)
         rng = generator(self.random_state)

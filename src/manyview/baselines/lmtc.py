@@ -1,26 +1,26 @@
 """LMTC: linear-kernel spectral embeddings tied together across views by a tensor."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from manyview.arrays.ops import unit_rows
-from manyview.base import FloatArray, MultiViewClusterer
+from manyview.base import FloatArray
 from manyview.baselines.parts.embedding_kmeans import Protocol, cluster_rows
-from manyview.baselines.parts.in_memory import content_ordered, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.in_memory import restored
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.procrustes import polar
 from manyview.baselines.parts.standardise import scaled
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 # First step of the multipliers, doubled every round: the authors' program.
 FIRST_RHO = 1e-4
 
 
-@dataclass(eq=False, repr=False)
-class LMTC(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class LMTC(ComparedMethod):
     """Large-scale multi-view tensor clustering with implicit linear kernels.
 
     Every view X_v (n_samples, d_v) gets a spectral embedding H_v (n_samples, k),
@@ -96,8 +96,6 @@ class LMTC(MultiViewClusterer):
         "linear kernels, CVPR 2025."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     tensor_weight: float = 1.0
     scaling: Literal["unit", "standard", "sample", None] = "unit"
     norm: Literal["mean", "sum"] = "mean"
@@ -105,13 +103,9 @@ class LMTC(MultiViewClusterer):
     tol: float = 1e-6
     n_init: int = 10
     protocol: Protocol = "manyview"
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
+        Xs, order, rng = self._ordered(X, y)
         Xs = [scaled(x, self.scaling) for x in Xs]
         H = self._embed(Xs, rng)
         E = unit_rows(H.transpose(0, 2, 1).reshape(len(H), -1))

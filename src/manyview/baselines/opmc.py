@@ -1,27 +1,26 @@
 """OPMC: one-pass multi-view clustering, which turns out to be k-means."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import index_sum
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.embedding_kmeans import Protocol
 from manyview.baselines.parts.factor_updates import inverse_weights
-from manyview.baselines.parts.in_memory import content_ordered, dense_views, restored
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.in_memory import dense_views, restored
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.standardise import feature_moments, z_feature
 from manyview.kmeans.passes import Centres, nearest
-from manyview.views.arguments import generator
 
 # Rows at once: their float64 copies and distances stay in cache.
 BLOCK_ROWS = 8192
 
 
-@dataclass(eq=False, repr=False)
-class OPMC(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class OPMC(ComparedMethod):
     """One-pass multi-view clustering: factors and labels in one descent.
 
     With every view X_v (n_samples, d_v) standardised per feature, Y the one-hot
@@ -86,20 +85,14 @@ class OPMC(MultiViewClusterer):
         "multi-view clustering for large-scale data, ICCV 2021."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     weights: Literal["equal", "loss"] = "equal"
     n_init: int = 10
     max_iter: int = 100
     tol: float = 1e-5
     protocol: Protocol = "manyview"
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        Xs, order = content_ordered(self._views_to_fit(X, y), rng)
+        Xs, order, rng = self._ordered(X, y)
         self._moments = [feature_moments(x) for x in Xs]
         rows = self._side_by_side(Xs)
         del Xs

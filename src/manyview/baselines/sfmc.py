@@ -1,12 +1,12 @@
 """SFMC: one joint anchor graph bent into as many components as clusters."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.base import FloatArray, IntArray, ManyviewTags, MultiViewClusterer
+from manyview.base import FloatArray, IntArray, ManyviewTags
 from manyview.baselines.parts.bipartite import (
     ComponentGraph,
     anchor_graph,
@@ -14,7 +14,7 @@ from manyview.baselines.parts.bipartite import (
     settle_components,
 )
 from manyview.baselines.parts.in_memory import dense_views, require_memory
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod, check_parameters
 from manyview.baselines.parts.simplex import project_simplex
 from manyview.errors import InputError
 from manyview.views.arguments import check_count, check_number, generator
@@ -27,8 +27,8 @@ ROWS_PER_ANCHOR, ANCHORS_PER_CLUSTER, MOST_ANCHORS = 100, 3, 1000
 MOST_PERTURBED = 0.01
 
 
-@dataclass(eq=False, repr=False)
-class SFMC(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SFMC(ComparedMethod):
     """Scalable, parameter-free multi-view graph clustering (SFMC).
 
     Every view gives a row-stochastic graph ``B_v`` (n_samples, n_anchors) to
@@ -122,17 +122,13 @@ class SFMC(MultiViewClusterer):
     )
     deterministic: ClassVar[bool] = True
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_anchors: int | float | None = None
     n_neighbors: int = 10
     max_iter: int = 10
     exact: bool = False
     perturbation: float = 0.0
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
         check_parameters(self)
         if self.perturbation > MOST_PERTURBED:
             raise InputError(

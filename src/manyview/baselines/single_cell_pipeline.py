@@ -1,32 +1,32 @@
 """The plain pipeline for single cells: prepared views side by side, then clusters."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.cluster import KMeans
 
-from manyview.base import FloatArray, MultiViewClusterer
+from manyview.base import FloatArray
 from manyview.baselines.parts.cell_profiles import (
     cell_profile,
     pruned,
     shared_neighbours,
 )
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.prepared_rows import PreparedRows, plain_rows
 from manyview.kmeans.passes import quiet_fit
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import nearest_rows
 from manyview.stages.scaling import inverse
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 from manyview.views.views import Views
 
 # Of three runs of Leiden the best, as in KNNLeiden.
 TRIALS = 3
 
 
-@dataclass(eq=False, repr=False)
-class SingleCellKMeans(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SingleCellKMeans(ComparedMethod):
     """k-means of single cells, prepared as usual: log counts, PCA, CLR for proteins.
 
     Counts of more than 500 features are taken for RNA: brought to 10,000 per cell,
@@ -75,17 +75,12 @@ class SingleCellKMeans(MultiViewClusterer):
         "analysis: a tutorial. Molecular Systems Biology 15 (2019)."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_components: int = 30
     n_init: int = 10
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        rows, joined = joined_profiles(self._views_to_fit(X, y), self.n_components, rng)
+        views, rng = self._begin(X, y)
+        rows, joined = joined_profiles(views, self.n_components, rng)
         labels = np.arange(len(rows))
         if self.n_clusters_ < len(rows):
             seed = child_seed(rng)
@@ -95,8 +90,8 @@ class SingleCellKMeans(MultiViewClusterer):
         return self._store_labels(labels[rows.place])
 
 
-@dataclass(eq=False, repr=False)
-class SingleCellLeiden(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SingleCellLeiden(ComparedMethod):
     """Leiden's clustering of single cells, prepared as usual (`SingleCellKMeans`).
 
     Cells are tied by the overlap (Jaccard) of their `n_neighbors` nearest cells, the
@@ -138,17 +133,12 @@ class SingleCellLeiden(MultiViewClusterer):
 
     citation: ClassVar[str] = SingleCellKMeans.citation
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_components: int = 30
     n_neighbors: int = 20
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        rows, joined = joined_profiles(self._views_to_fit(X, y), self.n_components, rng)
+        views, rng = self._begin(X, y)
+        rows, joined = joined_profiles(views, self.n_components, rng)
         _, ids = nearest_rows(joined, max(self.n_neighbors - 1, 1))
         graph = pruned(shared_neighbours(ids))
         labels = leiden_with_k(graph, self.n_clusters_, child_seed(rng), TRIALS)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,14 +11,14 @@ from sklearn.utils import gen_batches
 
 from manyview.arrays.linear import eigh
 from manyview.arrays.ops import index_sum, unit_rows
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.bipartite import nearest_anchors
 from manyview.baselines.parts.in_memory import dense_views, require_memory
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.procrustes import polar
 from manyview.errors import InputError, InputTypeError
 from manyview.kmeans.passes import quiet_fit
-from manyview.views.arguments import check_count, child_seed, generator
+from manyview.views.arguments import check_count, child_seed
 from manyview.views.views import Views
 
 # The residual that ends the rounds, and the first penalties of the fold and of the
@@ -29,8 +29,8 @@ MU_TENSOR, MU_DATA, MU_CAP = 1e-3, 5e-4, 1e11
 SWEEP_ENTRIES = 250_000
 
 
-@dataclass(eq=False, repr=False)
-class SMERAMVC(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SMERAMVC(ComparedMethod):
     """Scalable multi-view MERA clustering, a reconstruction: clusters the row order.
 
     The authors' tensor-network step is not public. This one stands in for it
@@ -116,20 +116,16 @@ class SMERAMVC(MultiViewClusterer):
     )
     order_dependent: ClassVar[bool] = True
 
-    n_clusters: int = 8
-    _: KW_ONLY
     fold: tuple[int, int] | None = None
     n_anchors: int = 6
     rank: int = 2
     residual_weight: float = 0.5
     max_iter: int = 51
     n_init: int = 10
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` as they stand; `y` is ignored."""
-        check_parameters(self)
-        views = self._views_to_fit(X, y)
+        views, rng = self._begin(X, y)
         self.fold_ = self._fold_of(len(views))
         size = f"{len(views)} rows and {self.n_features_in_} features"
         needed = memory_need(views, self.fold_, self.n_anchors)
@@ -140,7 +136,7 @@ class SMERAMVC(MultiViewClusterer):
         self.objective_, self.residuals_ = found.objective, found.residuals
         self.n_iter_ = len(found.residuals)
         self.embedding_ = np.linalg.svd(sum(found.Zs), full_matrices=False)[0]
-        seed = child_seed(generator(self.random_state))
+        seed = child_seed(rng)
         c = min(self.n_clusters, n_folded)
         search = KMeans(c, n_init=self.n_init, random_state=seed)
         labels = quiet_fit(search, self.embedding_).labels_

@@ -1,6 +1,6 @@
 """SNF: similarity networks of all views, diffused into one another."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -8,24 +8,24 @@ import scipy.sparse as sp
 from sklearn.cluster import spectral_clustering
 
 from manyview.arrays.ops import smallest, squared_distances
-from manyview.base import FloatArray, MultiViewClusterer
+from manyview.base import FloatArray
 from manyview.baselines.parts.in_memory import (
     content_ordered,
     require_memory,
     restored,
 )
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.standardise import scaled
 from manyview.errors import ResourceError
 from manyview.stages.scaling import inverse
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 # Matrices of 10,000 × 10,000 take 0.8 GB each, and a round of products minutes.
 MOST_ROWS = 10_000
 
 
-@dataclass(eq=False, repr=False)
-class SNF(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SNF(ComparedMethod):
     """Similarity network fusion (SNF), then spectral clustering.
 
     In every view, with r_ij the distance of rows i and j and r_i its mean over the
@@ -87,19 +87,13 @@ class SNF(MultiViewClusterer):
         "genomic scale. Nature Methods 11 (2014)."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_neighbors: int = 20
     mu: float = 0.5
     max_iter: int = 20
     scaling: Literal["standard", "sample", "unit", None] = "standard"
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        views = self._views_to_fit(X, y)
+        views, rng = self._begin(X, y)
         require_few_rows(len(views), views.n_views)
         arrays, order = content_ordered(views, rng)
         kernels = [

@@ -1,22 +1,22 @@
 """Spectral clustering of the views side by side, as scikit-learn does it."""
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import spectral_clustering
 
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.base import FloatArray, IntArray
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.prepared_rows import prepared_rows
 from manyview.stages.neighbour_graph import nearest_rows
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 
-@dataclass(eq=False, repr=False)
-class SpectralJoined(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SpectralJoined(ComparedMethod):
     """Spectral clustering of the neighbour graph of all views side by side.
 
     The views are prepared, joined, and every row is tied to its `n_neighbors` nearest,
@@ -61,19 +61,13 @@ class SpectralJoined(MultiViewClusterer):
         "algorithm. NIPS 2001; scikit-learn's implementation."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_neighbors: int = 10
     scaling: Literal["standard", "auto", "global", "cosine", "unit", "root", None] = (
         "standard"
     )
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        views = self._views_to_fit(X, y)
+        views, rng = self._begin(X, y)
         rows = prepared_rows(views, self.scaling, self.n_clusters_, rng)
         labels = np.arange(len(rows)) % self.n_clusters_
         if 1 < self.n_clusters_ < len(rows) - 1:

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.cluster import HDBSCAN
 from sklearn.neighbors import NearestNeighbors
 
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.base import FloatArray, IntArray
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.prepared_rows import prepared_rows
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 # Sizes tried below the rows per cluster, each three quarters of the one before, down
 # to HDBSCAN's own default: fine enough to pass few numbers of clusters by.
@@ -22,8 +22,8 @@ SHRINK, LEAST_SIZE = 0.75, 5
 FEWEST_ROWS = 5
 
 
-@dataclass(eq=False, repr=False)
-class UMAPHDBSCAN(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class UMAPHDBSCAN(ComparedMethod):
     """UMAP of the joined views, cut by HDBSCAN at the requested number of clusters.
 
     The views are prepared, joined and laid out by UMAP with ``min_dist=0``, as its
@@ -72,20 +72,14 @@ class UMAPHDBSCAN(MultiViewClusterer):
     )
     needs: ClassVar[dict[str, str]] = {"umap": "umap"}
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_neighbors: int = 30
     n_components: int = 10
     scaling: Literal["standard", "auto", "global", "cosine", "unit", "root", None] = (
         "standard"
     )
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        views = self._views_to_fit(X, y)
+        views, rng = self._begin(X, y)
         rows = prepared_rows(views, self.scaling, self.n_clusters_, rng)
         layout = self._layout(np.hstack(rows.arrays), child_seed(rng))
         labels = np.arange(len(rows)) % self.n_clusters_

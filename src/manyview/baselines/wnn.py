@@ -1,23 +1,23 @@
 """WNN: weighted nearest neighbours of single cells, cut by modularity."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from manyview.arrays.ops import unit_rows
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.cell_profiles import (
     cell_profile,
     pruned,
     shared_neighbours,
 )
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.prepared_rows import plain_rows
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import nearest_rows
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 # Added to the cross-modality affinity, and candidates per view: Seurat v4.
 CROSS_CONSTANT, CANDIDATES = 1e-4, 200
@@ -29,8 +29,8 @@ TRIALS = 3
 BLOCK_CELLS = 1000
 
 
-@dataclass(eq=False, repr=False)
-class WNN(MultiViewClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class WNN(ComparedMethod):
     """Weighted nearest neighbours (Seurat v4), cut by Leiden at `n_clusters`.
 
     Every view is prepared as in `SingleCellKMeans`, its rows brought to length 1. A
@@ -86,17 +86,11 @@ class WNN(MultiViewClusterer):
         "(2021)."
     )
 
-    n_clusters: int = 8
-    _: KW_ONLY
     n_components: int = 30
     n_neighbors: int = 20
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        views = self._views_to_fit(X, y)
+        views, rng = self._begin(X, y)
         rows = plain_rows(views, rng)
         seed = child_seed(rng)
         spaces = [

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
@@ -20,7 +18,6 @@ from manyview.cli.estimator_options import (
     place_settings,
 )
 from manyview.cli.known_rows import KnownRows
-from manyview.cli.labels_back import LabelsBack
 from manyview.cli.read_input import (
     known_scores,
     match_rows,
@@ -28,6 +25,7 @@ from manyview.cli.read_input import (
     read_views,
     record_of,
 )
+from manyview.cli.run_output import RunOutput
 from manyview.errors import InputError
 from manyview.present.table import Table
 from manyview.running.progress import shown
@@ -72,50 +70,38 @@ def fit(
       manyview fit cells.h5mu -k 12 --write-back clusters -o runs/cells
       manyview fit a.npy b.npy -k 4 --known some_labels.csv -o runs/third
     """
-    from manyview.files.run_folder import MODEL, check_target, writing
-
     method, smooth = choose_smoothing(method, smoothing)
     place = place_settings(engine, scheduler, checkpoint, memory_limit)
     given = smooth | parse_settings(settings) | place
     model = make_estimator(method, clusters, seed, given)
     told = KnownRows(model, known, must_link, cannot_link)
-    check_target(out, force=force)
-    back = LabelsBack(files, write_back)
-    start = time.perf_counter()
+    result = RunOutput(out, files, write_back, force=force)
     with connected(scheduler):
         far = scheduler is not None
-        views = read_views(files, view, labels, fill, join, by_rows=far)
+        with result.timed("reading"):
+            views = read_views(files, view, labels, fill, join, by_rows=far)
         source = record_of(files, labels, fill, join)
-        run = _fit(model, views, source, time.perf_counter() - start, told)
-        with writing(out, run, force=force) as unfinished:
-            model.save(unfinished / MODEL)
-            back.write(unfinished, run)
+        run = _fit(model, views, source, result, told)
+        result.write(run, model)
     _say(run, views, model)
     told.say(model)
-    if run.scores is not None:
-        terminal.show_scores(run.scores)
-    folder = Path(out).expanduser().absolute()
-    terminal.say_written(folder, "Labels, model and record")
-    back.say(folder)
+    result.say(run, "Labels, model and record")
 
 
 def _fit(
     model: MultiViewClusterer,
     views: manyview.Views,
     source: dict[str, Any],
-    reading: float,
+    result: RunOutput,
     told: KnownRows,
 ) -> Run:
     known = told.of(views)
-    start = time.perf_counter()
-    with shown(True, f"Fitting {type(model).__name__}"):
+    with result.timed("fitting"), shown(True, f"Fitting {type(model).__name__}"):
         model.fit(views, **known)
-    fitting = time.perf_counter() - start
     extra: dict[str, Any] = {"command": "fit", **told.record(model)}
     if hasattr(model, "choice_"):
         extra["choice"] = _choice(model.choice_)
-    timings = {"reading": reading, "fitting": fitting}
-    return run_of(model, views, source, timings, extra)
+    return run_of(model, views, source, result.timings, extra)
 
 
 def _say(run: Run, views: manyview.Views, model: Any) -> None:
@@ -197,8 +183,7 @@ def choose_k(
         align = "r" * len(table.columns)
         terminal.show_table(replace(table, caption="", align=align))
         terminal.say(found.sentence)
-    for path in found.plot(figure) if figure else ():
-        terminal.say_written(path, "Figure")
+    terminal.draw(found.figure, figure)
 
 
 def score(

@@ -348,5 +348,4 @@ def audit(
     else:
         terminal.say(found.table.to_markdown())
         terminal.say(found.sentence)
-    for path in found.plot(figure) if figure else ():
-        terminal.say_written(path, "Figure")
+    terminal.draw(found.figure, figure)

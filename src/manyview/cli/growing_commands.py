@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import time
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -19,8 +18,8 @@ from manyview.cli.estimator_options import (
     parse_clusters,
     parse_settings,
 )
-from manyview.cli.labels_back import LabelsBack
 from manyview.cli.read_input import read_labels, read_model, read_views, record_of
+from manyview.cli.run_output import RunOutput
 from manyview.errors import InputError
 from manyview.running.progress import shown
 
@@ -56,34 +55,29 @@ def grow(
       manyview grow tuesday.mat --onto runs/monday -o runs/tuesday
     """  # fmt: skip
     from manyview.files.json_value import json_value
-    from manyview.files.run_folder import MODEL, check_target, writing
 
     model = _to_grow(onto, clusters, method, seed, settings)
-    check_target(out, force=force)
-    start = time.perf_counter()
+    result = RunOutput(out, files, force=force)
     remembers = hasattr(model, "fill_values_")
-    views = read_views(files, view, labels, None if remembers else fill, join)
+    with result.timed("reading"):
+        views = read_views(files, view, labels, None if remembers else fill, join)
     views.labels = None  # of this piece alone
-    reading, start = time.perf_counter() - start, time.perf_counter()
-    with shown(True, "Adding the rows"):
+    with result.timed("fitting"), shown(True, "Adding the rows"):
         model.partial_fit(views)
-    timings = {"reading": reading, "fitting": time.perf_counter() - start}
     changes = [] if onto is None else model.changes_.events
     extra = {"command": "grow", "onto": onto, "rows_kept": model.n_rows_kept_}
     extra["changes"] = [json_value(event._asdict()) for event in changes]
     names, views.row_names = _names_of_all(onto, views.row_names), None
     source = {"added": record_of(files, labels, fill, join)}
-    run = run_of(model, views, source, timings, extra)
+    run = run_of(model, views, source, result.timings, extra)
     data = {**run.data, "rows": len(run.labels)}
-    with writing(out, replace(run, row_names=names, data=data), force=force) as place:
-        model.save(place / MODEL)
+    result.write(replace(run, row_names=names, data=data), model)
     if onto is not None:
         terminal.show_table(model.changes_.table())
     kept = model.n_rows_kept_
     held = f"its file holds {kept:,} of them" if kept else "its file holds none of them"
     terminal.say(f"{run.method}: {len(run.labels):,} rows so far; {held}")
-    folder = Path(out).expanduser().absolute()
-    terminal.say_written(folder, "Labels, model and record")
+    result.say(run, "Labels, model and record")
 
 
 def _to_grow(
@@ -152,33 +146,23 @@ def refit(
       manyview refit runs/monday more.mat -o runs/tuesday
     """  # fmt: skip
     from manyview.files.json_value import json_value
-    from manyview.files.run_folder import MODEL, check_target, writing
 
     fitted: Any = read_model(model)
     require(fitted, "refit")
     wanted = None if clusters is None else parse_clusters(clusters)
-    check_target(out, force=force)
-    back = LabelsBack(files, write_back)
-    start = time.perf_counter()
-    views = read_views(files, view, labels, fill, join)
-    reading, start = time.perf_counter() - start, time.perf_counter()
-    with shown(True, f"Fitting {type(fitted).__name__}"):
+    result = RunOutput(out, files, write_back, force=force)
+    with result.timed("reading"):
+        views = read_views(files, view, labels, fill, join)
+    with result.timed("fitting"), shown(True, f"Fitting {type(fitted).__name__}"):
         fitted.refit(views, n_clusters=wanted)
-    timings = {"reading": reading, "fitting": time.perf_counter() - start}
     changes = [json_value(event._asdict()) for event in fitted.changes_.events]
     extra = {"command": "refit", "model": model, "changes": changes}
     source = record_of(files, labels, fill, join)
-    run = run_of(fitted, views, source, timings, extra)
-    with writing(out, run, force=force) as unfinished:
-        fitted.save(unfinished / MODEL)
-        back.write(unfinished, run)
+    run = run_of(fitted, views, source, result.timings, extra)
+    result.write(run, fitted)
     terminal.show_table(fitted.changes_.table())
-    if run.scores is not None:
-        terminal.show_scores(run.scores)
-    draw(fitted.changes_, figure)
-    folder = Path(out).expanduser().absolute()
-    terminal.say_written(folder, "Labels, model and record")
-    back.say(folder)
+    terminal.draw(fitted.changes_.figure, figure)
+    result.say(run, "Labels, model and record")
 
 
 def drift(
@@ -212,7 +196,7 @@ def drift(
     else:
         for table in found.tables():
             terminal.show_table(table)
-    draw(found, figure)
+    terminal.draw(found.figure, figure)
 
 
 def tree(
@@ -248,7 +232,6 @@ def tree(
       manyview tree runs/first data.mat --cut 3 --cut 12 -o levels.csv
     """
     from manyview.files.atomic import require_free
-    from manyview.present.plot import save
 
     if out is not None:
         require_free(Path(out).expanduser(), overwrite=force)
@@ -262,9 +245,9 @@ def tree(
         write_levels(Path(out).expanduser(), found, cut or [], views.row_names)
         terminal.say_written(out, "Levels")
     for ending in ("dendrogram", "icicle") if figure else ():
-        stem = Path(f"{Path(str(figure)).with_suffix('')}-{ending}")
-        for path in save(getattr(found, ending)(), stem):
-            terminal.say_written(path, "Figure")
+        path = Path(str(figure))
+        path = path.with_stem(f"{path.stem}-{ending}")
+        terminal.draw(getattr(found, ending), str(path))
 
 
 def write_levels(path: Path, found: Any, cuts: list[int], names: Any) -> None:
@@ -288,14 +271,6 @@ def require(fitted: Any, what: str) -> None:
             f"{type(fitted).__name__} keeps nothing to hold rows against, so it has no "
             f"{what}. Fit S2MVTC, SequenceS2MVTC or AnchorSpectral."
         )
-
-
-def draw(found: Any, figure: str | None) -> None:
-    """The picture of a result, where one is asked for."""
-    from manyview.present.plot import save
-
-    for path in save(found.figure(), Path(figure).with_suffix("")) if figure else ():
-        terminal.say_written(path, "Figure")
 
 
 def _plain(found: manyview.growing.Drift) -> dict[str, Any]:

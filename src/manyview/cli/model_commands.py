@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,6 @@ from typer import Argument, Option
 
 import manyview
 from manyview.cli import options, terminal
-from manyview.cli.labels_back import LabelsBack
 from manyview.cli.read_input import (
     known_scores,
     read_model,
@@ -18,6 +16,7 @@ from manyview.cli.read_input import (
     record_of,
     recorded_input,
 )
+from manyview.cli.run_output import RunOutput
 from manyview.errors import FileError, InputError
 from manyview.running.progress import shown
 
@@ -48,7 +47,7 @@ def predict(
       manyview fit data.mat -k 20 -o runs/first
       manyview predict runs/first more.mat -o runs/more
     """
-    from manyview.files.run_folder import Run, check_target, writing
+    from manyview.files.run_folder import Run
 
     fitted: Any = read_model(model)
     if not hasattr(fitted, "predict"):
@@ -56,12 +55,10 @@ def predict(
             f"{type(fitted).__name__} cannot place new rows. Fit another method; see "
             "manyview methods."
         )
-    check_target(out, force=force)
-    back = LabelsBack(files, write_back)
+    result = RunOutput(out, files, write_back, force=force)
     remembers = hasattr(fitted, "fill_values_")
     views = read_views(files, view, labels, None if remembers else fill, join)
-    start = time.perf_counter()
-    with shown(True, "Placing the rows"):
+    with result.timed("predicting"), shown(True, "Placing the rows"):
         placed = fitted.place(views) if hasattr(fitted, "place") else None
         found = fitted.predict(views) if placed is None else placed.labels
     run = Run(
@@ -69,19 +66,14 @@ def predict(
         method=type(fitted).__name__,
         settings=fitted.get_params(),
         data={**record_of(files, labels, None, join), "rows": len(views)},
-        timings={"predicting": time.perf_counter() - start},
+        timings=result.timings,
         row_names=views.row_names,
         scores=known_scores(views, found),
         certainty=None if placed is None else placed.certainty,
         extra={"command": "predict", "model": model, **_outside(fitted, placed)},
     )
-    with writing(out, run, force=force) as unfinished:
-        back.write(unfinished, run)
-    if run.scores is not None:
-        terminal.show_scores(run.scores)
-    folder = Path(out).expanduser().absolute()
-    terminal.say_written(folder, "Labels and record")
-    back.say(folder)
+    result.write(run)
+    result.say(run, "Labels and record")
 
 
 def _outside(fitted: Any, placed: Placed | None) -> dict[str, Any]:
@@ -196,8 +188,7 @@ def outliers(
     with shown(True, "Looking for outliers"):
         found = fitted.find_outliers(views, label_outliers=share)
     terminal.show_table(found.table(rows))
-    for path in found.plot(figure) if figure else ():
-        terminal.say_written(path, "Figure")
+    terminal.draw(found.figure, figure)
     if out is not None:
         write_text(Path(out).expanduser(), found.to_csv())
         terminal.say_written(out, "Scores")

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from manyview.errors import ManyviewWarning
@@ -79,6 +80,15 @@ def show_table(table: Table) -> None:
     if not console.is_terminal:
         console.width = max(console.width, PIPE_WIDTH)
     console.print(table.to_terminal())
+
+
+def draw(figure: Any, path: str | None) -> None:
+    """Write the figure that `figure` makes, where a path was asked for."""
+    if path is not None:
+        from manyview.present.plot import save
+
+        for written in save(figure(), Path(path).with_suffix("")):
+            say_written(written, "Figure")
 
 
 def show_scores(scores: Mapping[str, float]) -> None:

@@ -15,6 +15,22 @@ from manyview.views.views import Block
 HASH_SEED = 20240617
 
 
+class InContentOrder:
+    """An engine whose rows stand in an order of its own; None for the caller's."""
+
+    _order: IntArray | None
+
+    def caller_rows(self, rows: IntArray) -> IntArray:
+        """The caller's numbers of rows given by the engine's."""
+        return np.asarray(rows) if self._order is None else self._order[rows]
+
+    def engine_rows(self, rows: IntArray) -> IntArray:
+        """The engine's numbers of rows given by the caller's."""
+        if self._order is None:
+            return np.asarray(rows)
+        return np.argsort(self._order, kind="stable")[rows]
+
+
 def content_order(
     views: Any, dtype: Any, block_rows: int
 ) -> tuple[IntArray | None, IntArray]:

@@ -24,9 +24,8 @@ from manyview.arrays.ops import Array, to_host
 from manyview.engine import device as devices
 from manyview.engine import partition as worker
 from manyview.engine import scratch
-from manyview.engine.content_order import content_order, odd_numbers
+from manyview.engine.content_order import InContentOrder, content_order, odd_numbers
 from manyview.engine.contract import (
-    IntArray,
     Step,
     Totals,
     check_block_rows,
@@ -60,7 +59,7 @@ HELD_SHARE = 0.7
 READ_SHARE = 0.1
 
 
-class DaskEngine:
+class DaskEngine(InContentOrder):
     """Passes over views that lie on the workers of a Dask cluster.
 
     Parameters
@@ -304,16 +303,6 @@ class DaskEngine:
             return self._devices.hold(both, devices.STATE_SHARE)
         pays = worth_keeping(bytes_per_row, remake_flops, uses)
         return pays and self._workers.have_room(bytes_per_row)
-
-    def caller_rows(self, rows: IntArray) -> IntArray:
-        """The caller's numbers of rows given by the engine's."""
-        return np.asarray(rows) if self._order is None else self._order[rows]
-
-    def engine_rows(self, rows: IntArray) -> IntArray:
-        """The engine's numbers of rows given by the caller's."""
-        if self._order is None:
-            return np.asarray(rows)
-        return np.argsort(self._order, kind="stable")[rows]
 
     def _own_rows(self, span: worker.Span) -> Any:
         """A partition's rows by the caller's numbers."""

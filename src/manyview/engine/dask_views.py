@@ -14,7 +14,7 @@ from manyview.arrays.ops import to_host
 from manyview.engine.partition import join_chunks, join_sealed
 from manyview.engine.travel import Sealed
 from manyview.errors import InputError, InputTypeError
-from manyview.views.views import Views
+from manyview.views.views import NamedViews, Views
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -27,7 +27,7 @@ PARTITION_ROWS = 65536
 MOST_PARTITIONS = 4096
 
 
-class DaskViews:
+class DaskViews(NamedViews):
     """Views that are Dask arrays or DataFrames: shapes here, rows on workers."""
 
     present = labels = row_names = origin = None
@@ -45,27 +45,6 @@ class DaskViews:
             _as_array(x, n) for x, n in zip(items, self.names, strict=True)
         )
         self._aligned: tuple[Any, ...] | None = None
-
-    @property
-    def n_views(self) -> int:
-        """Number of views."""
-        return len(self.arrays)
-
-    @property
-    def n_features(self) -> tuple[int, ...]:
-        """Number of features of each view."""
-        return tuple(int(a.shape[1]) for a in self.arrays)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 when no view is wider, else float64."""
-        wide = any(a.dtype.kind == "f" and a.dtype.itemsize > 4 for a in self.arrays)
-        return np.dtype(np.float64 if wide else np.float32)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows, number of features of all views together)."""
-        return len(self), sum(self.n_features)
 
     def __len__(self) -> int:
         return int(self.aligned[0].shape[0])
@@ -91,10 +70,7 @@ class DaskViews:
 
     def in_order(self, view_order: Sequence[int]) -> DaskViews:
         """The same rows with these views, in this order."""
-        kept = copy.copy(self)
-        kept.names = tuple(self.names[v] for v in view_order)
-        kept.feature_names = tuple(self.feature_names[v] for v in view_order)
-        kept.arrays = tuple(self.arrays[v] for v in view_order)
+        kept = super().in_order(view_order)
         kept._aligned = None
         return kept
 

@@ -20,7 +20,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from manyview.arrays.ops import Array, namespace
-from manyview.engine.content_order import content_order
+from manyview.engine.content_order import InContentOrder, content_order
 from manyview.engine.contract import (
     CORE_RATE,
     Engine,
@@ -61,7 +61,7 @@ IntArray = np.ndarray[Any, Any]
 MOST_SHARE = 0.5
 
 
-class LocalEngine:
+class LocalEngine(InContentOrder):
     """Passes over views in memory (or mapped from disk) by threads.
 
     Results agree for any `block_rows` up to rounding; what `memory_limit` does not
@@ -191,16 +191,6 @@ class LocalEngine:
             return n_bytes <= MOST_SHARE * MEMORY
         remake = remake_flops / (CORE_RATE * CORES) * self.n_samples
         return self._budget.place(int(n_bytes), remake) != "again"
-
-    def caller_rows(self, rows: IntArray) -> IntArray:
-        """The caller's numbers of rows given by the engine's."""
-        return np.asarray(rows) if self._order is None else self._order[rows]
-
-    def engine_rows(self, rows: IntArray) -> IntArray:
-        """The engine's numbers of rows given by the caller's."""
-        if self._order is None:
-            return np.asarray(rows)
-        return np.argsort(self._order, kind="stable")[rows]
 
 
 class RowState:

@@ -146,13 +146,6 @@ def writing(
         (folder / META).write_text(text + "\n", encoding="utf-8")
 
 
-def write_run(out: str | os.PathLike[str], run: Run, *, force: bool = False) -> Path:
-    """Write a run's folder, in place of an earlier run with `force`; its path."""
-    with writing(out, run, force=force):
-        pass
-    return Path(out).expanduser().absolute()
-
-
 def _write_labels(path: Path, run: Run) -> None:
     names = range(len(run.labels)) if run.row_names is None else run.row_names
     if len(names) != len(run.labels):

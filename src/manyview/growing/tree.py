@@ -12,7 +12,7 @@ from manyview.base import PassClusterer
 from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
 from manyview.errors import InputError, InputTypeError
-from manyview.explain import Effect
+from manyview.explain import Effect, largest_effects
 from manyview.growing.merging import (
     LEAVES,
     LeafSums,
@@ -28,7 +28,7 @@ from manyview.kmeans.nodes import label_rows
 from manyview.kmeans.passes import FIELD, LABELS, pick
 from manyview.present.page import notebook_html
 from manyview.present.table import Table
-from manyview.stages.effect_sizes import Sums, effect_between
+from manyview.stages.effect_sizes import effect_between
 from manyview.stages.sampling import draw
 from manyview.views.arguments import check_count, check_number, child_seed, generator
 from manyview.views.views import Views
@@ -272,13 +272,7 @@ def _fitted_views(model: Any, views: Any) -> Any:
             f"This {type(model).__name__} was fitted along an order, without a graph "
             "to make a tree of. Fit S2MVTC, or SequenceS2MVTC(graph=True)."
         )
-    given = model._views_to_predict(views)
-    if len(given) != len(model.labels_):
-        raise InputError(
-            f"The model was fitted on {len(model.labels_)} rows; {len(given)} were "
-            "given. Give the views it was fitted on."
-        )
-    return given
+    return model._views_of_fit(views)
 
 
 def members_of(pairs: Matrix, n_leaves: int) -> list[Matrix]:
@@ -311,6 +305,7 @@ def _grown(
             sums.ties, members[left], members[right], model._passes.spectrum.weights
         )
         sides = [members[n] for n in (left, right)]
+        numbers = effect_between(sums.features, *sides)
         split = Split(
             node=node,
             left=left,
@@ -319,7 +314,7 @@ def _grown(
             rows=(sizes[left], sizes[right]),
             clusters=(_own(clusters, sides[0]), _own(clusters, sides[1])),
             views=shares[np.argsort(order)],
-            effects=_effects(views, sums.features, sides, left, n_features, order),
+            effects=largest_effects(views, order, left, numbers, n_features),
         )
         splits.append(split)
     names = tuple(views.names)
@@ -329,25 +324,3 @@ def _grown(
 def _own(clusters: Matrix, leaves: Matrix) -> tuple[int, ...]:
     """Clusters that some leaves are in."""
     return tuple(np.unique(clusters[leaves]).tolist())
-
-
-def _effects(
-    views: Views,
-    sums: Sums,
-    sides: list[Matrix],
-    node: int,
-    n_features: int,
-    order: tuple[int, ...],
-) -> list[Effect]:
-    """The features that set the left side apart most."""
-    sizes, inside, outside = effect_between(sums, *sides)
-    columns = [(v, i) for v in order for i in range(views.n_features[v])]
-    found = []
-    best = np.argsort(-np.abs(sizes), kind="stable")[:n_features]
-    for c in best[np.abs(sizes[best]) > 0].tolist():
-        v, i = columns[c]
-        names = views.feature_names[v]
-        name = f"feature {i}" if names is None else names[i]
-        numbers = (float(sizes[c]), float(inside[c]), float(outside[c]))
-        found.append(Effect(node, views.names[v], name, *numbers))
-    return found

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -69,7 +69,46 @@ class Block:
         return None if self.complete else to_host(self.present)[:, v]
 
 
-class Views:
+class NamedViews:
+    """Views by name, wherever their rows lie."""
+
+    names: tuple[str, ...]
+    feature_names: tuple[tuple[str, ...] | None, ...]
+    arrays: tuple[Any, ...]
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.arrays)
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return tuple(int(a.shape[1]) for a in self.arrays)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows, number of features of all views together)."""
+        return len(self), sum(self.n_features)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 when no view is wider, else float64."""
+        wide = any(_float_dtype(a) == np.float64 for a in self.arrays)
+        return np.dtype(np.float64 if wide else np.float32)
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def in_order(self, view_order: Sequence[int]) -> Self:
+        """The same rows with these views, in this order."""
+        kept = copy.copy(self)
+        for name in ("names", "feature_names", "arrays"):
+            setattr(kept, name, tuple(getattr(self, name)[v] for v in view_order))
+        return kept
+
+
+class Views(NamedViews):
     """Several feature sets (views) of the same rows.
 
     Parameters
@@ -169,27 +208,6 @@ class Views:
             return views
         return cls(data, join=join)
 
-    @property
-    def n_views(self) -> int:
-        """Number of views."""
-        return len(self.arrays)
-
-    @property
-    def n_features(self) -> tuple[int, ...]:
-        """Number of features of each view."""
-        return tuple(int(a.shape[1]) for a in self.arrays)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows, number of features of all views together)."""
-        return len(self), sum(self.n_features)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 when no view is wider, else float64."""
-        wide = any(_float_dtype(a) == np.float64 for a in self.arrays)
-        return np.dtype(np.float64 if wide else np.float32)
-
     def __len__(self) -> int:
         return int(self.arrays[0].shape[0])
 
@@ -283,10 +301,7 @@ class Views:
 
     def in_order(self, view_order: Sequence[int]) -> Views:
         """The same rows with these views, in this order."""
-        kept = copy.copy(self)
-        kept.names = tuple(self.names[v] for v in view_order)
-        kept.feature_names = tuple(self.feature_names[v] for v in view_order)
-        kept.arrays = tuple(self.arrays[v] for v in view_order)
+        kept = super().in_order(view_order)
         if self.present is not None:
             kept.present = self.present[:, list(view_order)]
         if self.fill_values is not None:
