@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from manyview.engine.contract import Result
+from manyview.engine.contract import Result, touches
 from manyview.engine.local import LocalEngine, open_engine
 from manyview.errors import ManyviewError
 from manyview.running import progress
@@ -194,6 +194,21 @@ def output_with_threads(threads):
 @pytest.mark.slow
 def test_number_of_threads_changes_no_bit_of_a_sum_and_no_label():
     assert output_with_threads("1") == output_with_threads("2")
+
+
+@touches()
+def size_step(block, state, shared):
+    return Result(note=len(block))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "expected"),
+    [(500, [500]), (1001, [512, 489]), (3001, [1501, 1500]), (5000, [2048, 2048, 904])],
+)
+def test_few_rows_are_cut_in_halves(n_rows, expected):
+    engine = LocalEngine(Views([np.ones((n_rows, 1))]), np.float64)
+    _, lengths = engine.run(size_step, title="Sizes")
+    assert lengths == expected
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ IntArray = np.ndarray[Any, Any]
 # Of the machine's memory, for features where no limit is given: the rest is the
 # user's, and the data's.
 MOST_SHARE = 0.5
+# Of a block that is half of few rows, for a second core: below, threads cost more.
+LEAST_ROWS = 512
 
 
 class LocalEngine(InContentOrder):
@@ -79,6 +81,9 @@ class LocalEngine(InContentOrder):
     ) -> None:
         limit = None if memory_limit is None else parse_memory(memory_limit)
         rows = min(check_block_rows(block_rows), len(views))
+        if block_rows is None:
+            # Not by the number of cores: labels are the same on every machine.
+            rows = min(rows, max(LEAST_ROWS, -(-len(views) // 2)))
         self.dtype = np.dtype(dtype)
         if limit is not None and block_rows is None:
             rows = rows_within(limit, rows, views.n_features, self.dtype)

@@ -38,9 +38,9 @@ from manyview.views.views import Views
 UNKNOWN_CLUSTERS = 8
 # Of one core of common hardware, a second: entries of sparse products, pairs of
 # entries of a sparse Gram, bytes of a matrix that Lanczos steps read.
-SPARSE_RATE = 6e8
-PAIR_RATE = 7e7
-LANCZOS_RATE = 1e10
+SPARSE_RATE = 1.5e9
+PAIR_RATE = 1.1e8
+LANCZOS_RATE = 2.5e10
 # Lanczos steps per vector that they hold (counted on generated data).
 LANCZOS_STEPS = 2
 # Steps of a search for starts, and what its narrow float64 products cost beside wide
