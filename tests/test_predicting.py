@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
 from manyview.datasets import load, make_views
+from manyview.engine.contract import lowered
 from manyview.errors import (
     InputError,
     NotFittedError,
@@ -181,7 +183,7 @@ def test_certainty_is_lower_where_clusters_meet():
     sure = model.certainty_
     assert sure.shape == (300,) and sure.min() >= 0 and sure.max() <= 1
     middle = np.abs(views[0][:, 0] + views[1][:, 0]) < 2.0
-    assert sure[middle].mean() < 0.8 * sure[~middle].mean()
+    assert (1 - sure[middle]).mean() > 5 * (1 - sure[~middle]).mean()
 
 
 class Recorder:
@@ -243,6 +245,49 @@ def test_new_rows_have_the_certainty_of_the_fit(model, data):
 
 
 @pytest.mark.parametrize("model", EMBEDDING, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("exact_rows", [8192, 100])
+def test_probabilities_are_those_of_the_fit_and_name_its_labels(
+    model, data, exact_rows
+):
+    with lowered(exact_rows=exact_rows):
+        fitted = clone(model).fit(data)
+    likely = fitted.labels_proba_
+    assert likely.shape == (160, 3) and (likely >= 0).all()
+    np.testing.assert_allclose(likely.sum(axis=1), 1.0)
+    assert np.array_equal(likely.argmax(axis=1), fitted.labels_)
+    np.testing.assert_array_equal(fitted.certainty_, likely.max(axis=1))
+    np.testing.assert_allclose(fitted.predict_proba(data), likely, atol=1e-5)
+    np.testing.assert_allclose(fitted.predict_proba(data[7:8])[0], likely[7], atol=1e-5)
+
+
+def test_the_likeliest_clusters_come_as_sparse_rows(data):
+    model = AnchorSpectral(3, random_state=0).fit(data[:120])
+    for found, dense in [
+        (model.labels_proba(2), model.labels_proba_),
+        (model.predict_proba(data[120:], top=2), model.predict_proba(data[120:])),
+    ]:
+        assert sp.issparse(found) and found.shape == dense.shape
+        assert (np.diff(found.indptr) == 2).all()
+        least = np.sort(dense, axis=1)[:, :1]
+        np.testing.assert_allclose(found.toarray(), np.where(dense > least, dense, 0))
+    assert model.labels_proba(9).nnz == 3 * 120, "there are no more clusters"
+
+
+def test_another_order_of_rows_has_the_same_probabilities(data):
+    order = np.random.default_rng(3).permutation(160)
+    one, two = (S2MVTC(3, random_state=0).fit(x) for x in (data, data[order]))
+    np.testing.assert_allclose(two.labels_proba_, one.labels_proba_[order], atol=1e-6)
+
+
+def test_views_that_contradict_each_other_make_less_certain():
+    clear = make_views(400, (6, 6), 3, random_state=0)
+    noise = np.random.default_rng(0).normal(size=(400, 6))
+    both = S2MVTC(3, random_state=0).fit(clear)
+    one = S2MVTC(3, random_state=0).fit([clear.arrays[0], noise])
+    assert both.certainty_.mean() > one.certainty_.mean() + 0.1
+
+
+@pytest.mark.parametrize("model", EMBEDDING, ids=lambda m: type(m).__name__)
 def test_rows_far_from_everything_are_said(model, data):
     fitted = clone(model).fit(data[:120])
     new = [np.asarray(x[120:]).copy() for x in data.arrays]
@@ -258,6 +303,9 @@ def test_rows_far_from_everything_are_said(model, data):
     assert np.flatnonzero(placed.outside[:, 1]).tolist() == list(range(7))
     assert not placed.outside[:, [0, 2]].any()
     assert placed.certainty[:7].max() < 0.05 < placed.certainty[7:].max()
+    with pytest.warns(OutsideWarning, match="7 of 40"):
+        likely = fitted.predict_proba(new)
+    assert np.array_equal(likely.argmax(axis=1), labels)
 
 
 def test_rows_like_those_of_the_fit_are_not_outside():
@@ -271,7 +319,11 @@ def test_placed_rows_of_dask_are_lazy(data):
     model = AnchorSpectral(3, random_state=0).fit(data)
     chunks = [da.from_array(np.asarray(x), chunks=(50, -1)) for x in data.arrays]
     placed = model.place(chunks)
-    assert hasattr(placed.certainty, "dask")
+    likely = model.predict_proba(chunks)
+    assert hasattr(placed.certainty, "dask") and hasattr(likely, "dask")
+    np.testing.assert_allclose(np.asarray(likely), model.predict_proba(data), atol=1e-6)
+    one = model.predict_proba(chunks, top=1)
+    assert np.array_equal(one.indices, model.labels_)
     here = model.place(data)
     for lazy, found in zip(placed, here, strict=True):
         np.testing.assert_allclose(np.asarray(lazy), found, atol=1e-6)

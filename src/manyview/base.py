@@ -40,6 +40,7 @@ from manyview.running.progress import shown
 from manyview.selection import CHOICE, recall_or_choose
 from manyview.stages.costs import Cost, plan_of, shape_of
 from manyview.stages.overlaps import check_views_overlap
+from manyview.stages.probabilities import soft_scores
 from manyview.stages.reach import measure_reach
 from manyview.stages.rounds import History
 from manyview.stages.sampling import (
@@ -48,7 +49,9 @@ from manyview.stages.sampling import (
     check_views_speak,
     choose_scalings,
     draw,
+    first_rows,
     measure_influence,
+    neighbours,
 )
 from manyview.stages.scaling import SCALINGS, Scaling
 from manyview.stages.setup import Setup
@@ -311,17 +314,19 @@ class PassClusterer(
         """Embedding, labels, and how much each view shaped them."""
         self.embedding_ = engine.read(FIELD)
         place = (engine.dtype.name, engine.view_order)
-        self._passes = Passes(*place, spectrum, start, rounds, found.centres, nodes)
         weights = np.ones(self.n_views_)
         if spectrum is not None:
             weights = spectrum.weights
             self.view_weights_ = np.asarray(by_caller(weights, engine))
         self._store_labels(found.labels)
-        own = to_host(pick(engine, LABELS, drawn.rows[:INFLUENCE_ROWS]))
+        some = drawn.rows[:INFLUENCE_ROWS]
+        own, rows = (to_host(pick(engine, name, some)) for name in (LABELS, FIELD))
+        near = neighbours(first_rows(drawn.block), scalings)
+        scores = (found.centres, nodes)
+        soft = soft_scores(rows, own, near, weights, *scores)
+        self._passes = Passes(*place, spectrum, start, rounds, *scores, soft)
         self._reach = measure_reach(drawn, scalings, own)
-        shares = measure_influence(
-            drawn.block, scalings, own, weights, self.n_clusters_
-        )
+        shares = measure_influence(near, own, weights, self.n_clusters_)
         back = np.argsort(engine.view_order)
         self.view_influence_ = shares.overall[back]
         self.cluster_influence_ = shares.by_cluster[:, back]

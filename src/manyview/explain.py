@@ -66,7 +66,7 @@ class Explanation:
     left_out : array (n_views,) or None
         1 − adjusted Rand index between the clusters with and without each view.
     certainty : array (n_samples,) or None
-        How clearly every row belongs to its cluster, 0 to 1.
+        How likely every row is to be in its cluster, as `certainty_` of the model.
     typical, doubtful : list of arrays
         Row numbers of each cluster, the most typical and the most doubtful first.
     effects : list of Effect
@@ -186,7 +186,8 @@ def explain(
     scalings = _scalings(model, drawn)
     weights = _view_weights(model, views.n_views)
     own, n_clusters = labels[drawn.caller_rows], int(labels.max()) + 1
-    shares = measure_influence(drawn.block, scalings, own, weights, n_clusters)
+    near = neighbours(first_rows(drawn.block), scalings)
+    shares = measure_influence(near, own, weights, n_clusters)
     certainty = to_host(model.certainty_) if hasattr(model, "certainty_") else None
     typical, doubtful = typical_and_doubtful(labels, certainty, n_clusters, n_rows)
     return Explanation(
@@ -194,7 +195,7 @@ def explain(
         sizes=np.bincount(labels, minlength=n_clusters),
         view_influence=shares.overall,
         cluster_influence=shares.by_cluster,
-        view_agreement=_view_agreement(drawn, scalings, own, n_clusters),
+        view_agreement=_view_agreement(near, own, n_clusters),
         left_out=_left_out(model, views, drawn.caller_rows, along),
         certainty=certainty,
         typical=typical,
@@ -229,13 +230,10 @@ def _scalings(model: MultiViewClusterer, drawn: Draw) -> tuple[Scaling, ...]:
     return choose_scalings(drawn, "auto", model.n_clusters_)
 
 
-def _view_agreement(
-    drawn: Draw, scalings: tuple[Scaling, ...], labels: Matrix, n_clusters: int
-) -> Matrix:
+def _view_agreement(near: list[Matrix], labels: Matrix, n_clusters: int) -> Matrix:
     """ARI between the neighbour votes of every two views, on rows that have both."""
-    some = first_rows(drawn.block)
-    own = labels[: len(some)]
-    votes = [vote(n, own, n_clusters) for n in neighbours(some, scalings)]
+    own = labels[: len(near[0])]
+    votes = [vote(nearest, own, n_clusters) for nearest in near]
     out = np.eye(len(votes))
     for v, first in enumerate(votes):
         for w, second in enumerate(votes[:v]):

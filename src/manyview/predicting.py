@@ -6,10 +6,12 @@ back what the fit gave.
 
 import os
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from array_api_compat import is_torch_array
 from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -19,13 +21,18 @@ from manyview.arrays.from_torch import in_one_place
 from manyview.arrays.ops import to_host
 from manyview.engine.contract import Engine
 from manyview.engine.local import open_engine
-from manyview.errors import OutsideWarning
-from manyview.kmeans.certainty import certainty
+from manyview.errors import OutsideWarning, UnsupportedError
 from manyview.kmeans.nodes import Nodes, label_rows
 from manyview.kmeans.passes import FIELD, LABELS, Centres
 from manyview.selection import neighbour_score
+from manyview.stages.probabilities import (
+    all_probabilities,
+    as_sparse,
+    certainty,
+    likeliest,
+)
 from manyview.stages.reach import BEYOND, Reach, look_beyond
-from manyview.views.arguments import check_no_view
+from manyview.views.arguments import check_count, check_no_view
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
 from manyview.views.views import Views
 
@@ -40,8 +47,8 @@ class Placed(NamedTuple):
     ----------
     labels : array (n_rows,)
     certainty : array (n_rows,)
-        As `certainty_` of the fit, 0 to 1, less the farther a row lies outside all
-        that the model has seen.
+        As `certainty_` of the fit, less the farther a row lies outside all that the
+        model has seen; NaN where a model of an earlier release does not know.
     outside : array (n_rows, n_views) of bool
         In which views a row lies farther from the rows of the fit than any of these.
     """
@@ -57,7 +64,8 @@ class Passes(NamedTuple):
     `view_order` is the order the engine visits the views in; `spectrum` of the
     graph, `start` and `rounds` as far as the method has them. Rows take the label of
     their nearest `nodes`, where there are such, else of the nearest centre, or of the
-    best score where `nodes` are linear scores.
+    best score where `nodes` are linear scores. `soft` scores give probabilities;
+    models of earlier versions have none.
     """
 
     dtype: str
@@ -67,6 +75,7 @@ class Passes(NamedTuple):
     rounds: tuple[Any, ...]
     centres: Centres
     nodes: Nodes | Centres | None = None
+    soft: Centres | None = None
 
 
 class PredictsByReplay(
@@ -130,17 +139,70 @@ class PredictsByReplay(
         as_it_is = is_dask(found) or is_torch_array(found)
         return self._named_rows(found if as_it_is else np.asarray(found), views)
 
-    @property
-    def certainty_(self) -> FloatArray:
-        """How clearly every row of the fit belongs to its cluster, 0 to 1.
+    def predict_proba(self, X: Any, *, top: int | None = None) -> Any:
+        """Probability of every cluster for every row of new views.
 
-        (d₂ − d₁)/d₂ for the distances of its embedding to the centre of its cluster
-        and to the nearest other one, 0 where that is nearer; a tensor beside tensors
-        of labels.
+        The chance that one view alone, taken by its weight, would put the row there:
+        that most of its nearest rows in this view are in the cluster. `predict` gives
+        the likeliest cluster. See `manyview.stages.probabilities`.
+
+        Parameters
+        ----------
+        X : views, as in `fit`
+        top : int, optional
+            Only the likeliest clusters of every row, as a sparse SciPy array.
+
+        Returns
+        -------
+        array (n_rows, n_clusters)
+            Rows sum to 1; of the sparse ones, to what the clusters left out leave.
+
+        Examples
+        --------
+        >>> from manyview import AnchorSpectral
+        >>> from manyview.datasets import make_views
+        >>> views = make_views(200, (5, 4), 3, random_state=0)
+        >>> model = AnchorSpectral(3, random_state=0).fit(views)
+        >>> model.predict_proba(views[:5]).shape
+        (5, 3)
+        >>> model.predict_proba(views[:5], top=1).nnz
+        5
+        """
+        n_clusters, top = self._check_top(top)
+        views = self._views_to_predict(X)
+        self._warn_of_new_rows()
+        width = n_clusters if top is None else 2 * top
+        likely = partial(self._without_rows()._likely_of, top=top)
+        found = views.each(likely, np.float64, width)
+        if top is not None:
+            return as_sparse(np.asarray(found), n_clusters)
+        return in_one_place([found, *filter(is_torch_array, views.arrays)])[0]
+
+    def labels_proba(self, top: int = 3) -> sp.csr_array:
+        """The likeliest clusters of every row of the fit, as `predict_proba` gives."""
+        n_clusters, _ = self._check_top(top)
+        return as_sparse(self._likeliest(top), n_clusters)
+
+    @property
+    def labels_proba_(self) -> FloatArray:
+        """Probability of every cluster for every row of the fit, as `predict_proba`.
+
+        A tensor beside tensors of labels. Where that is much, `labels_proba` gives
+        the likeliest ones alone.
         """
         self._check_fitted()
-        rows, labels = to_host(self.embedding_), to_host(self.labels_)
-        found = certainty(rows, self._passes.centres, labels)
+        found = all_probabilities(*self._fitted_rows(), self._soft_scores())
+        beside: FloatArray = in_one_place([found, self.embedding_])[0]
+        return beside
+
+    @property
+    def certainty_(self) -> FloatArray:
+        """Probability of its own cluster for every row of the fit.
+
+        A tensor beside tensors of labels; see `predict_proba`.
+        """
+        self._check_fitted()
+        found = certainty(*self._fitted_rows(), self._soft_scores())
         beside: FloatArray = in_one_place([found, self.embedding_])[0]
         return beside
 
@@ -176,9 +238,7 @@ class PredictsByReplay(
         return written
 
     def _labels_of(self, views: Views) -> IntArray:
-        engine = self._embed(views)
-        label_rows(engine, self._passes.centres, self._passes.nodes)
-        found: IntArray = engine.read(LABELS)
+        found = self._labels(self._embed(views))
         return found if is_torch_array(found) else found.astype(np.intp, copy=False)
 
     def _placed_of(self, views: Views, *, embedded: bool = False) -> FloatArray:
@@ -187,9 +247,10 @@ class PredictsByReplay(
         With `embedded` the embedding stands beside them.
         """
         engine = self._embed(views)
-        label_rows(engine, self._passes.centres, self._passes.nodes)
-        labels, rows = to_host(engine.read(LABELS)), to_host(engine.read(FIELD))
-        sure = certainty(rows, self._passes.centres, labels)
+        labels, rows = to_host(self._labels(engine)), to_host(engine.read(FIELD))
+        sure = np.full(len(labels), np.nan)
+        if self._passes.soft is not None:
+            sure = certainty(rows, labels, self._passes.soft)
         beyond = np.zeros((len(labels), views.n_views))
         if getattr(self, "_reach", None) is not None:
             own = to_host(engine.read(BEYOND))
@@ -197,6 +258,44 @@ class PredictsByReplay(
         sure = sure / np.maximum(beyond.max(axis=1), 1.0)
         parts = [labels, sure, beyond, *([rows] if embedded else [])]
         return np.column_stack(parts)
+
+    def _likeliest(self, top: int) -> FloatArray:
+        """The `top` likeliest clusters of every row of the fit, and how likely."""
+        rows, labels, soft = *self._fitted_rows(), self._soft_scores()
+        return likeliest(rows, labels, soft, min(top, len(soft.points)))
+
+    def _fitted_rows(self) -> tuple[FloatArray, IntArray]:
+        return to_host(self.embedding_), to_host(self.labels_)
+
+    def _likely_of(self, views: Views, top: int | None) -> FloatArray:
+        """Probabilities of all clusters, or numbers and probabilities of the `top`."""
+        engine = self._embed(views)
+        labels, rows = to_host(self._labels(engine)), to_host(engine.read(FIELD))
+        if top is None:
+            return all_probabilities(rows, labels, self._soft_scores())
+        return likeliest(rows, labels, self._soft_scores(), top)
+
+    def _labels(self, engine: Engine) -> IntArray:
+        label_rows(engine, self._passes.centres, self._passes.nodes)
+        found: IntArray = engine.read(LABELS)
+        return found
+
+    def _soft_scores(self) -> Centres:
+        if self._passes.soft is None:
+            raise UnsupportedError(
+                "The model knows no probabilities: an earlier release has written it. "
+                "Fit it again."
+            )
+        return self._passes.soft
+
+    def _check_top(self, top: int | None) -> tuple[int, int | None]:
+        """Of a fitted model: how many clusters it numbers, and as many at most."""
+        self._check_fitted()
+        n_clusters = len(self._soft_scores().points)
+        if top is None:
+            return n_clusters, None
+        check_count(top, "top")
+        return n_clusters, min(top, n_clusters)
 
     def _embedding_of(self, views: Views) -> FloatArray:
         found: FloatArray = self._embed(views).read(FIELD)

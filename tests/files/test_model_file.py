@@ -23,6 +23,7 @@ from manyview.errors import (
     NotFittedError,
     OutsideWarning,
     ResourceError,
+    UnsupportedError,
 )
 from manyview.files import container
 from manyview.files.schema import PLACE
@@ -311,8 +312,8 @@ def test_nesting_without_end_is_refused(saved, tmp_path):
 def test_values_nested_without_end_are_refused(saved, tmp_path):
     (_, text), *rest = parts_of(saved)
     deep = b'{"list": [' * 3000 + b"null" + b"]}" * 3000
-    for version in (b"1", b"2", b"3", b"4"):
-        text = text.replace(b'"version": 4', b'"version": ' + version)
+    for version in (b"1", b"2", b"3", b"4", b"5"):
+        text = re.sub(rb'"version": \d', b'"version": ' + version, text)
         hostile = text.replace(b'"fitted": {', b'"fitted": {"x_": ' + deep + b", ")
         with pytest.raises(FileError, match=r"broken|no JSON"):
             manyview.load_model(sealed([("model.json", hostile), *rest], tmp_path))
@@ -327,7 +328,7 @@ def test_the_file_says_what_it_is(fitted, saved):
     (name, text), *arrays = parts_of(saved)
     assert name == "model.json"
     meta = json.loads(text)
-    assert meta["format"] == "manyview model" and meta["version"] == 5
+    assert meta["format"] == "manyview model" and meta["version"] == 6
     assert meta["manyview"] == manyview.__version__
     assert meta["class"] == "AnchorSpectral"
     assert meta["rows kept"] == 0
@@ -435,7 +436,7 @@ def test_every_refusal_names_the_file_and_what_to_do(saved, tmp_path):
         manyview.load_model(strange)
     old = changed(saved, tmp_path, lambda meta: meta.update(version=0, manyview="0.9"))
     with pytest.raises(
-        FileError, match=r"version 0 .*reads versions 1 to 5.*manyview 0\.9"
+        FileError, match=r"version 0 .*reads versions 1 to 6.*manyview 0\.9"
     ):
         manyview.load_model(old)
     gone = {"class": "Gone", "manyview": "0.9"}
@@ -488,6 +489,20 @@ def test_a_file_of_version_2_knows_no_reach(saved, fitted, tmp_path):
     assert not model.place(far).outside.any()
     again = manyview.load_model(model.save(tmp_path / "again.manyview"))
     assert np.array_equal(again.labels_, fitted.labels_)
+
+
+def test_a_file_of_version_5_knows_no_probabilities(saved, fitted, tmp_path):
+    def older(meta):
+        meta.update(version=5)
+        del meta["fitted"]["passes"]["record"][1]["soft"]
+
+    model = manyview.load_model(changed(saved, tmp_path, older))
+    assert not hasattr(model, "certainty_")
+    with pytest.raises(UnsupportedError, match="earlier release"):
+        model.predict_proba(example_views())
+    placed = model.place(example_views())
+    assert np.array_equal(placed.labels, fitted.labels_)
+    assert np.isnan(placed.certainty).all()
 
 
 def test_how_far_the_rows_reach_comes_back(saved, fitted):

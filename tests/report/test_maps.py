@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from manyview import Views
 from manyview.present import plot
 from manyview.report.maps import _side_by_side, place_others, reduce, view_parts
-from manyview.report.subject import _influence_of
+from manyview.report.subject import _judge
 
 
 def test_further_rows_lie_amid_their_neighbours(monkeypatch) -> None:
@@ -58,7 +58,7 @@ def test_maps_and_influence_keep_the_callers_views_and_rows() -> None:
     for first in range(3):
         order = np.roll(np.arange(3), first)
         views = Views([parts[v] for v in order])
-        found = _influence_of(None, views, labels)
+        found = _judge(None, views, labels, None).influence
         assert order[found.overall.argmax()] == 1
         assert found.overall.max() > 0.6
         shown, _ = view_parts(views, np.arange(120), 3)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from manyview.baselines import ConcatKMeans
+from manyview.baselines import FSMSC, ConcatKMeans
 from manyview.errors import FileError, InputError
 from manyview.files.run_folder import MODEL, Run, writing
-from manyview.report.subject import cluster_means, of_model, of_run, second_choice
+from manyview.report.subject import cluster_means, of_model, of_run
 
 
 def test_a_model_tells_all_it_knows(evil_model, evil_views) -> None:
@@ -43,6 +43,7 @@ def run_folder(tmp_path, evil_model, evil_views):
         labels=evil_model.labels_, method="S2MVTC", settings=evil_model.get_params(),
         data={"origin": "here"}, timings={"fitting": 1.0},
         embedding=evil_model.embedding_, row_names=evil_views.row_names,
+        certainty=evil_model.certainty_,
     )  # fmt: skip
     with writing(tmp_path / "run", run) as folder:
         evil_model.save(folder / MODEL)
@@ -91,12 +92,23 @@ def test_a_damaged_run_is_named(run_folder) -> None:
         of_run(run_folder)
 
 
-def test_means_and_second_choices_are_exact(evil_model, evil_views) -> None:
+def test_means_are_exact(evil_model, evil_views) -> None:
     subject = of_model(evil_model, evil_views)
     B, labels = subject.embedding, subject.labels
     means = np.stack([B[labels == j].mean(axis=0) for j in range(3)])
     np.testing.assert_allclose(cluster_means(B, labels), means, rtol=1e-6)
-    rows = np.arange(20)
-    d = np.linalg.norm(B[rows, None] - means, axis=2)
-    d[rows, labels[rows]] = np.inf
-    assert second_choice(subject, rows) == d.argmin(axis=1).tolist()
+
+
+def test_the_second_choice_is_the_next_likely(evil_model, evil_views) -> None:
+    likely = np.array(evil_model.labels_proba_)
+    likely[np.arange(150), evil_model.labels_] = 0
+    second = of_model(evil_model, evil_views).second
+    np.testing.assert_array_equal(second, likely.argmax(axis=1))
+
+
+def test_a_method_that_does_not_predict_is_judged_by_its_embedding(evil_views) -> None:
+    model = FSMSC(3, random_state=0).fit(evil_views)
+    subject = of_model(model, evil_views)
+    assert ((subject.certainty > 1 / 3) & (subject.certainty <= 1)).all()
+    assert (subject.second != subject.labels).all()
+    assert set(subject.second) <= set(range(3))

@@ -200,8 +200,8 @@ def test_a_view_of_noise_has_no_influence_and_shares_sum_to_one():
     rng = np.random.default_rng(0)
     labels = np.arange(300) % 3
     clear = labels[:, None] * 10.0 + rng.normal(size=(300, 2))
-    views = block(clear, rng.normal(size=(300, 4)))
-    found = measure_influence(views, (PLAIN, PLAIN), labels, np.ones(2), 4)
+    near = neighbours(block(clear, rng.normal(size=(300, 4))), (PLAIN, PLAIN))
+    found = measure_influence(near, labels, np.ones(2), 4)
     assert found.overall.sum() == pytest.approx(1.0) and found.overall[0] > 0.95
     assert found.by_cluster.shape == (4, 2)
     assert found.by_cluster.sum(axis=1) == pytest.approx(np.ones(4))
@@ -211,8 +211,8 @@ def test_a_view_of_noise_has_no_influence_and_shares_sum_to_one():
 def test_weights_count():
     labels = np.arange(60) % 2
     x = labels[:, None] * 9.0 + np.random.default_rng(0).normal(size=(60, 1))
-    views = block(x, x.copy())
-    found = measure_influence(views, (PLAIN, PLAIN), labels, np.array([3.0, 1.0]), 2)
+    near = neighbours(block(x, x.copy()), (PLAIN, PLAIN))
+    found = measure_influence(near, labels, np.array([3.0, 1.0]), 2)
     assert found.overall == pytest.approx([0.75, 0.25])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from manyview.errors import FileError, ManyviewWarning
 
-VERSION = 5  # of the model format: files of all earlier ones are translated
+VERSION = 6  # of the model format: files of all earlier ones are translated
 Content = dict[str, Any]
 
 # Version 1 named records and hidden values as the code of its release did.
@@ -180,9 +180,15 @@ def _from_4(content: Content) -> Content:
     return content
 
 
+def _from_5(content: Content) -> Content:
+    """Version 6 adds the scores of probabilities, which earlier ones do not have."""
+    return content
+
+
 _STEPS: tuple[Callable[[Content], Content], ...] = (
     _from_1,
     _from_2,
     _from_3,
     _from_4,
+    _from_5,
 )

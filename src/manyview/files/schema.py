@@ -34,7 +34,7 @@ def _record(home: str, same: str, **renamed: str) -> Record:
 RECORDS = {
     # What new rows are replayed through.
     "passes": _record(
-        "predicting.Passes", "dtype view_order spectrum start rounds centres nodes"
+        "predicting.Passes", "dtype view_order spectrum start rounds centres nodes soft"
     ),
     "reach": _record(
         "stages.reach.Reach", "scalings landmarks radii counts distances labels"

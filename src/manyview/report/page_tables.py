@@ -9,7 +9,7 @@ from manyview.explain import feature_effects, typical_and_doubtful
 from manyview.metrics import ari, clustering_scores
 from manyview.order_audit import OrderAudit
 from manyview.present.table import Cell, Table, cluster_cell, number, percent
-from manyview.report.subject import Subject, second_choice
+from manyview.report.subject import Subject
 
 # Longer lists are no longer read: rows and features named in all, features of one
 # cluster, splits of a tree, characters of a setting.
@@ -97,7 +97,7 @@ def _scores(subject: Subject) -> Table | None:
 
 
 def _rows(subject: Subject) -> Table | None:
-    certainty, known = subject.certainty, subject.known
+    certainty, second, known = subject.certainty, subject.second, subject.known
     if certainty is None:
         return None
     columns = ["cluster", "kind", "row", "certainty", "next cluster"]
@@ -108,13 +108,14 @@ def _rows(subject: Subject) -> Table | None:
     found = typical_and_doubtful(subject.labels, certainty, subject.n_clusters, each)
     for kind, by_cluster in zip(("typical", "doubtful"), found, strict=True):
         rows = np.concatenate(by_cluster)
-        for row, other in zip(rows, second_choice(subject, rows), strict=True):
+        for row in rows:
+            other = "–" if second is None else number(int(second[row]), "d")
             table.add(
                 cluster_cell(int(subject.labels[row])),
                 kind,
                 subject.row_name(int(row)),
                 percent(float(certainty[row])),
-                "–" if other is None else number(other, "d"),
+                other,
                 *([] if known is None else [str(known[row])]),
             )
     return table

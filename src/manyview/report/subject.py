@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,17 @@ from manyview.errors import FileError, InputError, InputTypeError
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, read_meta, versions
 from manyview.growing import Hierarchy
-from manyview.kmeans.certainty import certainty as certainty_of
-from manyview.kmeans.certainty import nearest_two
-from manyview.kmeans.passes import euclidean
+from manyview.kmeans.passes import Centres, euclidean
 from manyview.methods import load_model
 from manyview.order_audit import OrderAudit
+from manyview.stages.probabilities import likeliest, soft_scores
 from manyview.stages.sampling import (
     INFLUENCE_ROWS,
     Influence,
     choose_scalings,
     draw,
     measure_influence,
+    neighbours,
 )
 from manyview.views.joining import places_of
 from manyview.views.parsing import check_per_row
@@ -55,6 +55,7 @@ class Subject:
     order_evidence: str | None = None  # what the fit says of the order it used
     audit: OrderAudit | None = None
     tree: Hierarchy | None = None
+    second: Matrix | None = None  # the likeliest cluster that a row is not in
 
     @property
     def n_samples(self) -> int:
@@ -132,7 +133,7 @@ def of_run(
     labels = _read(place / "labels.npy").astype(np.intp)
     embedding = place / "embedding.npy"
     model: Any = load_model(place / MODEL) if (place / MODEL).is_file() else None
-    names = _names_of_run(place, len(labels))
+    names, sure = _rows_in_table(place, len(labels))
     if views is not None:
         views = views if model is None else model._views_to_predict(views)
         views = _rows_of_run(views, names)
@@ -150,6 +151,7 @@ def of_run(
         timings=meta.get("timings") or {},
         audit=audit,
         tree=tree,
+        certainty=sure,
     )
 
 
@@ -159,6 +161,7 @@ def _subject(
     embedding: Matrix | None,
     views: Views | None,
     known: Any,
+    certainty: Matrix | None = None,
     **facts: Any,
 ) -> Subject:
     """The given facts with what model, labels and views tell together."""
@@ -181,13 +184,15 @@ def _subject(
             f"{type(tree).__name__}. Call manyview.hierarchy(model, views) first."
         )
     order = getattr(model, "order_report_", None)
+    judged = _judge(model, views, labels, embedding)
     return Subject(
         labels=labels,
         embedding=embedding,
         views=views,
         known=check_per_row(known, len(labels), "labels"),
-        certainty=_certainty_of(model, embedding, labels),
-        influence=_influence_of(model, views, labels),
+        certainty=certainty if judged.certainty is None else judged.certainty,
+        second=judged.second,
+        influence=judged.influence,
         objective=_rounds(getattr(model, "objective_", ())),
         reads_order=_reads_order(model, facts["method"], facts["settings"]),
         order_evidence=None if order is None else str(order.sentence),
@@ -204,42 +209,47 @@ def cluster_means(embedding: Matrix, labels: Matrix) -> Matrix:
         return np.asarray(sums / counts[:, None])
 
 
-def second_choice(subject: Subject, rows: Matrix) -> list[int | None]:
-    """The nearest cluster that a row is not in, in the embedding."""
-    full = np.flatnonzero(subject.sizes)
-    if subject.embedding is None or full.size < 2:
-        return [None] * len(rows)
-    means = cluster_means(subject.embedding, subject.labels)
-    own = np.asarray(subject.embedding[rows], dtype=np.float64)
-    two = full[nearest_two(own, means[full])[1]]
-    first = two[:, 0] == subject.labels[rows]
-    return [int(j) for j in np.where(first, two[:, 1], two[:, 0])]
+class Judged(NamedTuple):
+    """How clear the rows are, and which views speak for the clusters."""
+
+    certainty: Matrix | None = None
+    second: Matrix | None = None
+    influence: Influence | None = None
 
 
-def _certainty_of(model: Any, embedding: Matrix | None, labels: Matrix) -> Any:
-    """The fit's own, or as a k-means of the embedding would have it."""
+def _judge(
+    model: Any, views: Views | None, labels: Matrix, embedding: Matrix | None
+) -> Judged:
+    """As the fit says, or from the labels alone, all views of equal weight."""
     if hasattr(model, "certainty_"):
-        return to_host(model.certainty_)
-    if embedding is None:
-        return None
-    means = cluster_means(embedding, labels)
-    used = np.isfinite(means).all(axis=1)
-    places = (np.cumsum(used) - 1)[labels]
-    return certainty_of(embedding, euclidean(means[used]), places)
-
-
-def _influence_of(model: Any, views: Views | None, labels: Matrix) -> Influence | None:
-    """The fit's own, or from the labels alone, all views of equal weight."""
-    if hasattr(model, "view_influence_"):
-        return Influence(model.view_influence_, model.cluster_influence_)
+        likely = model._likeliest(2)
+        influence = Influence(model.view_influence_, model.cluster_influence_)
+        return Judged(*_two(likely), influence)
     if views is None:
-        return None
+        return Judged()
     n_clusters = int(labels.max()) + 1
     engine = open_engine(views, views.dtype, view_order=range(views.n_views))
     drawn = draw(engine, min(INFLUENCE_ROWS, len(views)), 0)
-    scalings = choose_scalings(drawn, "auto", n_clusters)
+    near = neighbours(drawn.block, choose_scalings(drawn, "auto", n_clusters))
     own, weights = labels[drawn.caller_rows], np.ones(views.n_views)
-    return measure_influence(drawn.block, scalings, own, weights, n_clusters)
+    influence = measure_influence(near, own, weights, n_clusters)
+    if embedding is None:
+        return Judged(influence=influence)
+    some = np.asarray(embedding[drawn.caller_rows], dtype=np.float64)
+    means = cluster_means(embedding, labels)
+    points, offsets = euclidean(means)  # no row is put into an empty cluster
+    centres = Centres(np.nan_to_num(points), np.where(offsets >= 0, offsets, np.inf))
+    soft = soft_scores(some, own, near, weights, centres)
+    return Judged(
+        *_two(likeliest(embedding, labels, soft, min(2, n_clusters))), influence
+    )
+
+
+def _two(likely: Matrix) -> tuple[Matrix, Matrix | None]:
+    """How likely the first cluster of every row is, and which is the second."""
+    if likely.shape[1] < 4:
+        return likely[:, 1], None
+    return likely[:, 2], likely[:, 1].astype(np.intp)
 
 
 def _rounds(objective: Any) -> list[float]:
@@ -282,12 +292,16 @@ def _rows_of_run(views: Views, names: Matrix | None) -> Views:
     return views[places]
 
 
-def _names_of_run(folder: Path, n_samples: int) -> Matrix | None:
-    """Names from ``labels.csv``; None where they are the row numbers."""
+def _rows_in_table(folder: Path, n_samples: int) -> tuple[Matrix | None, Matrix | None]:
+    """Names and certainty from ``labels.csv``; None for names that count the rows."""
     try:
         with (folder / "labels.csv").open(encoding="utf-8", newline="") as file:
-            names = [row[0] for row in csv.reader(file)][1:]
-    except (OSError, IndexError):
-        return None
+            head, *rows = csv.reader(file)
+            names, sure = [row[0] for row in rows], [row[2:3] for row in rows]
+    except (OSError, IndexError, ValueError):
+        return None, None
+    if len(names) != n_samples:
+        return None, None
     counted = names == [str(i) for i in range(len(names))]
-    return None if counted or len(names) != n_samples else np.array(names, dtype=object)
+    told = np.array(sure, dtype=np.float64).ravel() if "certainty" in head else None
+    return None if counted else np.array(names, dtype=object), told

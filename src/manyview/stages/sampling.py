@@ -305,20 +305,15 @@ def agreement(nearest: Matrix, labels: Matrix) -> Matrix:
 
 
 def measure_influence(
-    block: Block,
-    scalings: tuple[Scaling, ...],
-    labels: Matrix,
-    weights: Matrix,
-    n_clusters: int,
+    near: Sequence[Matrix], labels: Matrix, weights: Matrix, n_clusters: int
 ) -> Influence:
-    """Influence of every view on the labels of drawn rows.
+    """Influence of every view on the labels of rows whose `neighbours` are given.
 
     `weights` (n_views,) are the weights of the views in the consensus.
     """
-    some = first_rows(block)
-    found = to_host(labels[: len(some)])
-    rows = np.stack([agreement(n, found) for n in neighbours(some, scalings)], axis=1)
-    by_cluster = np.full((n_clusters, len(scalings)), 1.0 / len(scalings))
+    found = to_host(labels[: len(near[0])])
+    rows = np.stack([agreement(n, found) for n in near], axis=1)
+    by_cluster = np.full((n_clusters, len(near)), 1.0 / len(near))
     for j in range(n_clusters):
         if np.any(found == j):
             by_cluster[j] = _shares(rows[found == j], weights)
