@@ -40,11 +40,11 @@ from manyview.running.progress import shown
 from manyview.selection import CHOICE, recall_or_choose
 from manyview.stages.costs import Cost, plan_of, shape_of
 from manyview.stages.overlaps import check_views_overlap
-from manyview.stages.probabilities import soft_scores
 from manyview.stages.reach import measure_reach
 from manyview.stages.rounds import History
 from manyview.stages.sampling import (
     INFLUENCE_ROWS,
+    Asked,
     Draw,
     check_views_speak,
     choose_scalings,
@@ -52,6 +52,7 @@ from manyview.stages.sampling import (
     first_rows,
     measure_influence,
     neighbours,
+    vote,
 )
 from manyview.stages.scaling import SCALINGS, Scaling
 from manyview.stages.setup import Setup
@@ -313,7 +314,6 @@ class PassClusterer(
     ) -> None:
         """Embedding, labels, and how much each view shaped them."""
         self.embedding_ = engine.read(FIELD)
-        place = (engine.dtype.name, engine.view_order)
         weights = np.ones(self.n_views_)
         if spectrum is not None:
             weights = spectrum.weights
@@ -322,9 +322,10 @@ class PassClusterer(
         some = drawn.rows[:INFLUENCE_ROWS]
         own, rows = (to_host(pick(engine, name, some)) for name in (LABELS, FIELD))
         near = neighbours(first_rows(drawn.block), scalings)
-        scores = (found.centres, nodes)
-        soft = soft_scores(rows, own, near, weights, *scores)
-        self._passes = Passes(*place, spectrum, start, rounds, *scores, soft)
+        votes = [vote(nearest, own, self.n_clusters_) for nearest in near]
+        asked = Asked(rows, own, np.stack(votes, axis=1), weights)
+        place = (engine.dtype.name, engine.view_order, spectrum, start, rounds)
+        self._passes = Passes(*place, found.centres, nodes, asked)
         self._reach = measure_reach(drawn, scalings, own)
         shares = measure_influence(near, own, weights, self.n_clusters_)
         back = np.argsort(engine.view_order)

@@ -183,10 +183,9 @@ def explain(
     engine = open_engine(views, views.dtype, view_order=range(views.n_views))
     seed = child_seed(generator(random_state))
     drawn = draw(engine, min(MOST_ROWS, len(views)), seed)
-    scalings = _scalings(model, drawn)
     weights = _view_weights(model, views.n_views)
     own, n_clusters = labels[drawn.caller_rows], int(labels.max()) + 1
-    near = neighbours(first_rows(drawn.block), scalings)
+    near = neighbours(first_rows(drawn.block), _scalings(model, drawn))
     shares = measure_influence(near, own, weights, n_clusters)
     certainty = to_host(model.certainty_) if hasattr(model, "certainty_") else None
     typical, doubtful = typical_and_doubtful(labels, certainty, n_clusters, n_rows)

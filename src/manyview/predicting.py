@@ -30,8 +30,10 @@ from manyview.stages.probabilities import (
     as_sparse,
     certainty,
     likeliest,
+    soft_scores,
 )
 from manyview.stages.reach import BEYOND, Reach, look_beyond
+from manyview.stages.sampling import Asked
 from manyview.views.arguments import check_count, check_no_view
 from manyview.views.parsing import is_dask, is_single_table, lies_elsewhere
 from manyview.views.views import Views
@@ -64,8 +66,8 @@ class Passes(NamedTuple):
     `view_order` is the order the engine visits the views in; `spectrum` of the
     graph, `start` and `rounds` as far as the method has them. Rows take the label of
     their nearest `nodes`, where there are such, else of the nearest centre, or of the
-    best score where `nodes` are linear scores. `soft` scores give probabilities;
-    models of earlier versions have none.
+    best score where `nodes` are linear scores. `asked` calibrates probabilities;
+    models of earlier versions have it not.
     """
 
     dtype: str
@@ -75,7 +77,7 @@ class Passes(NamedTuple):
     rounds: tuple[Any, ...]
     centres: Centres
     nodes: Nodes | Centres | None = None
-    soft: Centres | None = None
+    asked: Asked | None = None
 
 
 class PredictsByReplay(
@@ -249,8 +251,8 @@ class PredictsByReplay(
         engine = self._embed(views)
         labels, rows = to_host(self._labels(engine)), to_host(engine.read(FIELD))
         sure = np.full(len(labels), np.nan)
-        if self._passes.soft is not None:
-            sure = certainty(rows, labels, self._passes.soft)
+        if self._passes.asked is not None:
+            sure = certainty(rows, labels, self._soft_scores())
         beyond = np.zeros((len(labels), views.n_views))
         if getattr(self, "_reach", None) is not None:
             own = to_host(engine.read(BEYOND))
@@ -281,17 +283,18 @@ class PredictsByReplay(
         return found
 
     def _soft_scores(self) -> Centres:
-        if self._passes.soft is None:
+        passes = self._passes
+        if passes.asked is None:
             raise UnsupportedError(
                 "The model knows no probabilities: an earlier release has written it. "
                 "Fit it again."
             )
-        return self._passes.soft
+        return soft_scores(passes.asked, passes.centres, passes.nodes)
 
     def _check_top(self, top: int | None) -> tuple[int, int | None]:
         """Of a fitted model: how many clusters it numbers, and as many at most."""
         self._check_fitted()
-        n_clusters = len(self._soft_scores().points)
+        n_clusters = len(self._passes.centres.points)
         if top is None:
             return n_clusters, None
         check_count(top, "top")

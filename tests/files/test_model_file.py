@@ -494,7 +494,7 @@ def test_a_file_of_version_2_knows_no_reach(saved, fitted, tmp_path):
 def test_a_file_of_version_5_knows_no_probabilities(saved, fitted, tmp_path):
     def older(meta):
         meta.update(version=5)
-        del meta["fitted"]["passes"]["record"][1]["soft"]
+        del meta["fitted"]["passes"]["record"][1]["asked"]
 
     model = manyview.load_model(changed(saved, tmp_path, older))
     assert not hasattr(model, "certainty_")

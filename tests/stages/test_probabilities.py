@@ -16,6 +16,7 @@ from manyview.stages.probabilities import (
     probabilities,
     soft_scores,
 )
+from manyview.stages.sampling import Asked, vote
 
 
 @pytest.fixture
@@ -39,6 +40,14 @@ def views_that_agree(labels, share, rng):
         there = own if rng.random() < share else (own + rng.integers(1, 3)) % 3
         near[i] = rng.choice(np.flatnonzero(labels == there), 10)
     return near
+
+
+def asked(rows, labels, near, weights=None):
+    """What views with these neighbours say of the rows."""
+    votes = np.stack([vote(n, labels, 3) for n in near], axis=1)
+    return Asked(
+        rows, labels, votes, np.ones(len(near)) if weights is None else weights
+    )
 
 
 def pooled(found, own):
@@ -85,7 +94,7 @@ def test_as_sure_as_the_views_agree(share):
     corners = euclidean(np.eye(3))
     at = corners.points[labels]  # all rows of a cluster at one place
     near = views_that_agree(labels, share, rng)
-    soft = soft_scores(at, labels, [near], np.ones(1), corners)
+    soft = soft_scores(asked(at, labels, [near]), corners)
     assert certainty(at, labels, soft).mean() == pytest.approx(share, abs=0.03)
 
 
@@ -97,10 +106,12 @@ def test_a_view_counts_by_its_weight_and_rows_without_it_do_not():
     good, bad = (views_that_agree(labels, share, rng) for share in (0.95, 0.4))
     sure = {}
     for weight in (0.1, 1.0, 10.0):
-        soft = soft_scores(at, labels, [good, bad], np.array([1.0, weight]), centres)
+        soft = soft_scores(
+            asked(at, labels, [good, bad], np.array([1.0, weight])), centres
+        )
         sure[weight] = certainty(at, labels, soft).mean()
     assert sure[0.1] > sure[1.0] + 0.1 > sure[10.0] + 0.2
-    soft = soft_scores(at, labels, [good, np.full_like(bad, -1)], np.ones(2), centres)
+    soft = soft_scores(asked(at, labels, [good, np.full_like(bad, -1)]), centres)
     assert certainty(at, labels, soft).mean() == pytest.approx(0.95, abs=0.03)
 
 
@@ -110,7 +121,7 @@ def test_the_unit_of_the_embedding_is_no_matter(rows, centres):
     found = []
     for unit in (1e-4, 1.0, 1e5):
         scores = euclidean(unit * centres.points)
-        soft = soft_scores(unit * rows, labels, near, np.ones(1), scores)
+        soft = soft_scores(asked(unit * rows, labels, near), scores)
         found.append(probabilities(unit * rows, labels, soft))
     np.testing.assert_allclose(found[0], found[1], atol=1e-4)
     np.testing.assert_allclose(found[2], found[1], atol=1e-4)
@@ -123,7 +134,7 @@ def test_nodes_are_told_apart_by_their_spread():
     at = rng.normal(size=(400, 2)) * [20.0, 0.5] + np.stack([0 * labels, 3 * labels], 1)
     means = np.stack([at[labels == j].mean(axis=0) for j in (0, 1)])
     near = np.stack([rng.choice(np.flatnonzero(labels == j), 10) for j in labels])
-    how = (at, labels, [near], np.ones(1), euclidean(means))
+    how = (asked(at, labels, [near]), euclidean(means))
     assert (probabilities(at, labels, soft_scores(*how)).max(axis=1) > 0.9).mean() < 0.9
     soft = soft_scores(*how, Nodes(at.astype(np.float32), labels))
     assert (certainty(at, labels, soft) > 0.9).mean() > 0.97
@@ -133,7 +144,7 @@ def test_a_number_without_a_cluster_has_no_probability(rows, centres):
     scores = Centres(centres.points, np.array([0.0, np.inf, 4.0]))
     labels = nearest(rows, scores)
     near = np.stack([np.flatnonzero(labels == j)[:10] for j in labels])
-    soft = soft_scores(rows, labels, [near], np.ones(1), scores)
+    soft = soft_scores(asked(rows, labels, [near]), scores)
     found = probabilities(rows, labels, soft)
     assert (found[:, 1] == 0).all() and np.isfinite(found).all()
 
@@ -141,7 +152,7 @@ def test_a_number_without_a_cluster_has_no_probability(rows, centres):
 def test_one_cluster_is_certain(rows):
     labels = np.zeros(len(rows), dtype=int)
     near = np.tile(np.arange(10), (len(rows), 1))
-    soft = soft_scores(rows, labels, [near], np.ones(1), euclidean(np.zeros((1, 2))))
+    soft = soft_scores(asked(rows, labels, [near]), euclidean(np.zeros((1, 2))))
     np.testing.assert_array_equal(certainty(rows, labels, soft), 1.0)
 
 

@@ -181,7 +181,7 @@ def _from_4(content: Content) -> Content:
 
 
 def _from_5(content: Content) -> Content:
-    """Version 6 adds the scores of probabilities, which earlier ones do not have."""
+    """Version 6 adds what views say of rows, by which probabilities are calibrated."""
     return content
 
 

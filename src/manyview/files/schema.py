@@ -34,8 +34,10 @@ def _record(home: str, same: str, **renamed: str) -> Record:
 RECORDS = {
     # What new rows are replayed through.
     "passes": _record(
-        "predicting.Passes", "dtype view_order spectrum start rounds centres nodes soft"
+        "predicting.Passes",
+        "dtype view_order spectrum start rounds centres nodes asked",
     ),
+    "asked": _record("stages.sampling.Asked", "rows labels votes weights"),
     "reach": _record(
         "stages.reach.Reach", "scalings landmarks radii counts distances labels"
     ),

@@ -129,9 +129,10 @@ def rename_clusters(model: Any, ids: Matrix, n_numbers: int) -> None:
         nodes = _renumbered(nodes, ids, n_numbers)
     elif nodes is not None:
         nodes = nodes._replace(labels=ids[nodes.labels])
-    scores = {"centres": passes.centres, "soft": passes.soft}
-    scores = {n: _renumbered(s, ids, n_numbers) for n, s in scores.items()}
-    model._passes = passes._replace(nodes=nodes, **scores)
+    centres, asked = _renumbered(passes.centres, ids, n_numbers), passes.asked
+    votes = np.where(asked.votes >= 0, ids[asked.votes], -1)
+    asked = asked._replace(labels=ids[asked.labels], votes=votes)
+    model._passes = passes._replace(centres=centres, nodes=nodes, asked=asked)
     model._reach = model._reach._replace(labels=ids[to_host(model._reach.labels)])
     shares = np.full((n_numbers, model.n_views_), 1.0 / model.n_views_)
     shares[ids] = model.cluster_influence_

@@ -23,11 +23,13 @@ from manyview.order_audit import OrderAudit
 from manyview.stages.probabilities import likeliest, soft_scores
 from manyview.stages.sampling import (
     INFLUENCE_ROWS,
+    Asked,
     Influence,
     choose_scalings,
     draw,
     measure_influence,
     neighbours,
+    vote,
 )
 from manyview.views.joining import places_of
 from manyview.views.parsing import check_per_row
@@ -236,10 +238,11 @@ def _judge(
     if embedding is None:
         return Judged(influence=influence)
     some = np.asarray(embedding[drawn.caller_rows], dtype=np.float64)
+    votes = np.stack([vote(nearest, own, n_clusters) for nearest in near], axis=1)
     means = cluster_means(embedding, labels)
     points, offsets = euclidean(means)  # no row is put into an empty cluster
     centres = Centres(np.nan_to_num(points), np.where(offsets >= 0, offsets, np.inf))
-    soft = soft_scores(some, own, near, weights, centres)
+    soft = soft_scores(Asked(some, own, votes, weights), centres)
     return Judged(
         *_two(likeliest(embedding, labels, soft, min(2, n_clusters))), influence
     )

@@ -7,7 +7,7 @@ follows from some drawn rows, whose nearest rows in every view are known. So vie
 contradict each other make all rows less certain.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ from manyview.errors import ResourceError
 from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import Centres
 from manyview.stages.refining import discriminants
-from manyview.stages.sampling import vote
+from manyview.stages.sampling import Asked
 
 ENTRIES_AT_ONCE = 2**22  # probabilities of a chunk of rows: 32 MB
 # Of another cluster over a row's own: where they are level, its own stays ahead.
@@ -29,41 +29,27 @@ WIDEST_SHARPNESS = np.log(1e6)  # either way, beside the spread of the scores
 
 
 def soft_scores(
-    rows: Matrix,
-    labels: Matrix,
-    near: Sequence[Matrix],
-    view_weights: Matrix,
-    centres: Centres,
-    nodes: Nodes | Centres | None = None,
+    asked: Asked, centres: Centres, nodes: Nodes | Centres | None = None
 ) -> Centres:
     """Scores 2 b·direction − offset whose softmax are the probabilities.
 
     Those that give the labels (centres or linear scores), or linear discriminants of
-    labelled nodes, so sharp that they predict best what single views say of the rows.
-
-    Parameters
-    ----------
-    rows, labels : arrays (n_rows, k), (n_rows,)
-        Some rows of the embedding, with their clusters.
-    near : arrays (n_rows, n_neighbours), one of each view
-        Their nearest rows among these; −1 for rows without the view.
-    view_weights : array (n_views,)
-    centres, nodes : as in `manyview.predicting.Passes`
+    labelled nodes, so sharp that they predict best what single views say of the rows
+    that were `asked`.
     """
     scores = centres if nodes is None else nodes
     if isinstance(scores, Nodes):
         points = np.asarray(scores.points, dtype=np.float64)
         scores = discriminants(points, scores.labels, centres.points)
     n_clusters = len(scores.points)
-    votes = np.zeros((len(labels), n_clusters))
-    for nearest, weight in zip(near, view_weights, strict=True):
-        own = vote(nearest, labels, n_clusters)
+    votes = np.zeros((len(asked.rows), n_clusters))
+    for own, weight in zip(asked.votes.T, asked.weights, strict=True):
         there = np.flatnonzero(own >= 0)
         votes[there, own[there]] += weight
     # As if one more row said nothing: no votes make anything certain.
-    votes += np.mean(view_weights) / votes.size
+    votes += np.mean(asked.weights) / votes.size
     used = np.isfinite(scores.offsets)
-    values = (2.0 * rows @ scores.points.T - scores.offsets)[:, used]
+    values = (2.0 * asked.rows @ scores.points.T - scores.offsets)[:, used]
     spread = float(np.mean(values.max(axis=1) - values.mean(axis=1))) or 1.0
     values, votes = values / spread, votes[:, used]
 

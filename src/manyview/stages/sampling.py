@@ -328,6 +328,19 @@ def _shares(rows: Matrix, weights: Matrix) -> Matrix:
     return parts / total if total > 0 else np.full(parts.size, 1.0 / parts.size)
 
 
+class Asked(NamedTuple):
+    """What single views say of some drawn rows.
+
+    `rows` of the embedding, `labels` (n_rows,), the cluster that `vote` gives for each
+    view (n_rows, n_views), −1 without the view, and the views' `weights`.
+    """
+
+    rows: Matrix
+    labels: Matrix
+    votes: Matrix
+    weights: Matrix
+
+
 def vote(nearest: Matrix, labels: Matrix, n_clusters: int) -> Matrix:
     """Cluster most neighbours of a row are in; −1 for rows without the view."""
     there = nearest[:, 0] >= 0
