@@ -28,6 +28,13 @@ def test_as_published_starts_as_published():
     assert build(PUBLISHED, {}, 3, 0, "small").assign == "published"
 
 
+def test_a_part_of_a_set_of_the_paper_takes_its_setting():
+    for data, lam, n_low in (("AwA-5view", 0.03, 9), ("CCV", 1e-5, 18)):
+        model = build(PUBLISHED, {}, 3, 0, data)
+        assert (model.lam, model.n_low) == (lam, n_low)
+    assert build(PUBLISHED, {}, 3, 0, "Wikipedia").lam == 1e-5
+
+
 def test_names_are_understood_in_any_spelling():
     assert full_name(PUBLISHED) == PUBLISHED
     assert full_name("fpmvs-cag") == "FPMVSCAG"

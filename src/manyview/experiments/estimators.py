@@ -5,6 +5,7 @@ from typing import Any
 
 from manyview import baselines
 from manyview.base import MultiViewClusterer
+from manyview.datasets import known
 from manyview.errors import InputError
 from manyview.methods import all_methods, find_method
 from manyview.sequence_s2mvtc import SequenceS2MVTC
@@ -85,7 +86,7 @@ def build(
 ) -> MultiViewClusterer:
     """The estimator; `PUBLISHED` takes CCV's setting where the paper has none."""
     if method == PUBLISHED:
-        model = SequenceS2MVTC.as_published(data if data in PAPER else "CCV")
+        model = SequenceS2MVTC.as_published(_set_of_the_paper(data))
         model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
         return model
     method = method.removesuffix(ON_OUR_SCALING)
@@ -94,3 +95,9 @@ def build(
     if method.endswith(BY_AUTHORS):
         setting = {"protocol": "authors"} | setting
     return found.estimator(n_clusters, random_state=seed, **setting)
+
+
+def _set_of_the_paper(data: str) -> str:
+    """The one that this set is, or is a part of; CCV where the paper has none."""
+    also = (alias for e in known() if e.name == data for alias in e.aliases)
+    return next((name for name in (data, *also) if name in PAPER), "CCV")
