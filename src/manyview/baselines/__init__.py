@@ -14,6 +14,7 @@ from manyview.baselines.single_cell_pipeline import SingleCellKMeans, SingleCell
 from manyview.baselines.smera import SMERAMVC
 from manyview.baselines.snf import SNF
 from manyview.baselines.spectral_joined import SpectralJoined
+from manyview.baselines.turtle import TURTLE
 from manyview.baselines.umap_hdbscan import UMAPHDBSCAN
 from manyview.baselines.wnn import WNN
 
@@ -27,6 +28,7 @@ __all__: list[str] = [
     "SFMC",
     "SMERAMVC",
     "SNF",
+    "TURTLE",
     "UMAPHDBSCAN",
     "WNN",
     "BestViewKMeans",
