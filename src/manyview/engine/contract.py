@@ -190,6 +190,28 @@ class NoCheckpoint:
 NO_CHECKPOINT = NoCheckpoint()
 
 
+class ReadOnce(Mapping[str, Array]):
+    """A block's fields, each read when it is first asked for, if it is not there."""
+
+    def __init__(
+        self,
+        readers: Mapping[str, Callable[[], Array]],
+        there: Mapping[str, Array] | None = None,
+    ) -> None:
+        self._readers, self._found = readers, dict(there or {})
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._found:
+            self._found[name] = self._readers[name]()
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._readers, **self._found})
+
+    def __len__(self) -> int:
+        return len({**self._readers, **self._found})
+
+
 def cut(n_rows: int, block_rows: int) -> list[slice]:
     """Slices of at most `block_rows` rows each."""
     edges = [*range(0, n_rows, block_rows), n_rows]

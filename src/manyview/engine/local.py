@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from manyview.engine.content_order import InContentOrder, content_order
 from manyview.engine.contract import (
     CORE_RATE,
     Engine,
+    ReadOnce,
     Result,
     State,
     Step,
@@ -42,7 +43,6 @@ from manyview.engine.resources import CORES, MEMORY
 from manyview.engine.row_pieces import unpacked_once
 from manyview.engine.scratch import (
     Budget,
-    FiledState,
     Scratch,
     parse_memory,
     rows_within,
@@ -226,7 +226,9 @@ class RowState:
         """The block's fields as they were when the pass began."""
         if not self._files:
             return dict(self._kept[number])
-        return FiledState(self._kept[number], self._files, self._slices[number])
+        first, stop = self._slices[number].start, self._slices[number].stop
+        read = {n: partial(f.read, first, stop - first) for n, f in self._files.items()}
+        return ReadOnce(read, self._kept[number])
 
     def accept(self, number: int, result: Result) -> None:
         """Take in what a step has made of one block; let go of what that replaces."""

@@ -8,6 +8,7 @@ pass can be forgotten. All functions are pure: running them again gives the same
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from manyview.arrays.ops import Array, to_host
 from manyview.engine.content_order import hash_block, view_keys
 from manyview.engine.contract import (
     IntArray,
+    ReadOnce,
     Result,
     State,
     Step,
@@ -152,7 +154,7 @@ def run_partition(
     after: Summary | None = None,
 ) -> Outcome:
     """One pass over one partition, after another; `owners` says what `kept` has."""
-    fields, shared = owners.open(), put_together(*sent)
+    fields, shared = owners.open().items(), put_together(*sent)
     before = [here(states) for states in kept]
     states: States = []
     notes: list[Any] = []
@@ -164,7 +166,9 @@ def run_partition(
         told = out_of_memory_told(torch_device(span.device), title)
     with freed_pages_kept(), told:
         for number, block in enumerate(_blocks(span, source)):
-            state = KeptState([own[number] for own in before], fields)
+            # Each from the pass that made it.
+            read = {f: partial(before[at][number].__getitem__, f) for f, at in fields}
+            state = ReadOnce(read)
             result = step(block, state, shared)
             states.append(kept_fields(result.state, span.room))
             replaced = sorted(result.replaces.values())
@@ -176,25 +180,6 @@ def run_partition(
         return Outcome(states, totals, notes, names, replaced)
     sums = {name: to_host(value) for name, value in totals.items()}
     return Outcome(Held(states, span.device), sums, notes, names, replaced)
-
-
-class KeptState(Mapping[str, Array]):
-    """A block's fields, each from the pass that made it, read when it is asked for."""
-
-    def __init__(self, kept: Sequence[State], fields: Mapping[str, int]) -> None:
-        self._kept, self._fields = kept, fields
-        self._found: dict[str, Array] = {}
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._found:
-            self._found[name] = self._kept[self._fields[name]][name]
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
 
 
 def _blocks(span: Span, source: Any) -> Iterator[Block]:

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -263,24 +263,3 @@ class Budget:
             f"{tempfile.gettempdir()} ({free / 1e9:.1f} GB free) holds. Set TMPDIR to "
             "a larger disk, or raise memory_limit."
         )
-
-
-class FiledState(Mapping[str, Array]):
-    """One block's state where fields lie on disk; those are read when asked for."""
-
-    def __init__(
-        self, kept: Mapping[str, Array], files: Mapping[str, Scratch], rows: slice
-    ) -> None:
-        self._kept, self._files, self._rows = dict(kept), dict(files), rows
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._kept:
-            first, stop = self._rows.start, self._rows.stop
-            self._kept[name] = self._files[name].read(first, stop - first)
-        return self._kept[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._files, **self._kept})
-
-    def __len__(self) -> int:
-        return len({**self._files, **self._kept})
