@@ -137,6 +137,52 @@ def test_sparse_views_score_as_dense_ones(planted):
     assert scores[1] == pytest.approx(scores[0], abs=1e-6)
 
 
+@pytest.fixture(scope="module")
+def texts():
+    """Counts of few of many words, and 20 rows that have them all."""
+    rng = np.random.default_rng(2)
+    topic = rng.integers(0, 4, N_ROWS)
+    often = 0.1 + 2.0 * (topic[:, None] == np.arange(60) // 5)
+    views = [rng.poisson(often[:, :n]).astype(float) for n in (60, 40)]
+    which = np.zeros(N_ROWS, dtype=bool)
+    which[rng.permutation(N_ROWS)[:20]] = True
+    for x in views:
+        x[which] = rng.uniform(0.0, x.max(axis=0), size=(20, x.shape[1]))
+    return views, which
+
+
+def test_a_group_of_noise_is_found_among_angles(texts):
+    """Rows that fill all features point the same way: by angle they are neighbours."""
+    views, which = texts
+    model = AnchorSpectral(4, random_state=0).fit(views)
+    found = model.find_outliers(views)
+    assert roc_auc_score(which, found.score) >= 0.95
+    assert roc_auc_score(which, found.far.max(axis=1)) < 0.5
+    assert "of unusual size" in str(found.table(20))
+    larger = [views[0] * 1000.0, views[1] / 7.0]
+    again = AnchorSpectral(4, random_state=0).fit(larger).find_outliers(larger)
+    assert again.size == pytest.approx(found.size, abs=1e-6)
+    sparse = [csr_array(x) for x in views]
+    assert model.find_outliers(sparse).size == pytest.approx(found.size, abs=1e-6)
+    shuffle = np.random.default_rng(5).permutation(N_ROWS)
+    mixed = [x[shuffle] for x in views]
+    other = AnchorSpectral(4, random_state=0).fit(mixed).find_outliers(mixed)
+    assert np.array_equal(other.by_view, found.by_view[shuffle])
+
+
+def test_standardised_views_have_no_size(found, planted):
+    assert (found.size == 0).all()
+
+
+def test_empty_rows_have_finite_scores(texts):
+    views = [np.array(x) for x in texts[0]]
+    for x in views:
+        x[3] = 0.0
+    found = AnchorSpectral(4, scaling="unit", random_state=0).fit(views)
+    score = found.find_outliers(views).score
+    assert np.isfinite(score).all() and score[3] > np.quantile(score, 0.99)
+
+
 def test_rows_that_are_all_the_same_are_no_outliers():
     x = np.repeat(np.eye(3), 40, axis=0)
     found = S2MVTC(3, random_state=0).fit([x, x]).find_outliers([x, x])

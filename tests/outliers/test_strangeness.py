@@ -44,3 +44,33 @@ def test_strangeness_is_what_a_slow_count_finds(most, monkeypatch):
     doubt = max(unlike[drawn].std(), 0.05)
     expected = (unlike - unlike[drawn].mean()) / doubt
     assert found[:, 1, 0] == pytest.approx(np.maximum(expected, 0.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["root", "unit", "cosine"])
+def test_sizes_count_where_rows_are_compared_by_angle(kind):
+    rng = np.random.default_rng(1)
+    x = rng.poisson(2.0, size=(150, 30)).astype(float) + np.eye(150, 30)
+    x[0] *= 40.0
+    x[1] /= 40.0
+    x[2] = 4.0
+    engine = open_engine(Views([x]), np.dtype(np.float64))
+    engine.put(LABELS, rng.integers(0, 3, 150))
+    found = strangeness.measure_strangeness(engine, kind, 3)[:, 2, 0]
+    rows = np.sqrt(x) if kind == "root" else x
+    rows = rows - rows.mean(axis=0) if kind == "cosine" else rows
+    length = np.linalg.norm(rows, axis=1)
+    spread = np.abs(rows).sum(axis=1) / length
+    expected = np.zeros(150)
+    for values, sides in (
+        (length, (1, -1)),
+        (spread, () if kind == "cosine" else (1,)),
+    ):
+        logs = np.log(values)
+        away, beyond = logs - np.median(logs), np.zeros(150)
+        for side in sides:
+            one = np.quantile(side * away, 0.9) / strangeness.ORDINARY_DEVIATIONS
+            beyond = np.maximum(beyond, side * away / one - 1.0)
+        expected += beyond**2
+    assert found == pytest.approx(np.sqrt(expected), abs=1e-6)
+    assert found[:2].min() > 3.0
+    assert (found[2] > 2.0) == (kind != "cosine")

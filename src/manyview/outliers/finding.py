@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Matrix = np.ndarray[Any, Any]
 
 SHOWN_ROWS = 12  # of the table and the figure: a screen
+REASONS = ("far from other rows", "its neighbours are elsewhere", "of unusual size")
 ASIDE = -1  # the label of a row that is set aside, as in scikit-learn
 
 
@@ -43,11 +44,14 @@ class Outliers:
         standard deviations.
     by_view : array (n_samples, n_views)
         The same view by view; NaN where a row lacks the view. It is
-        √(far² + disagreement²).
+        √(far² + disagreement² + size²).
     far : array (n_samples, n_views)
         How far a row lies from all others in the view.
     disagreement : array (n_samples, n_views)
         How far its neighbours in the view are in other clusters than the row is.
+    size : array (n_samples, n_views)
+        How much longer or shorter than usual the row is, or over how many more
+        features it is spread, in views compared by angle; 0 in others.
     labels : array (n_samples,)
         The clusters; −1 for rows that are set aside.
     view_names : tuple of str
@@ -58,6 +62,7 @@ class Outliers:
     by_view: Matrix
     far: Matrix
     disagreement: Matrix
+    size: Matrix
     labels: Matrix
     view_names: tuple[str, ...]
     row_names: Matrix | None = None
@@ -78,8 +83,8 @@ class Outliers:
         found = Table("outliers", self.sentence, columns, align="lrllr")
         for row in self.strangest(n_rows):
             v = int(np.nan_to_num(self.by_view[row]).argmax())
-            far = self.far[row, v] >= self.disagreement[row, v]
-            why = "far from other rows" if far else "its neighbours are elsewhere"
+            parts = (self.far, self.disagreement, self.size)
+            why = REASONS[int(np.argmax([part[row, v] for part in parts]))]
             name = str(row if self.row_names is None else self.row_names[row])
             label = int(self.labels[row])
             own = "set aside" if label == ASIDE else str(label)
@@ -131,8 +136,9 @@ class FindsOutliers:
     def find_outliers(self, X: Any, *, label_outliers: float = 0.0) -> Outliers:
         """Score every row of the fit in every view; set the strangest aside.
 
-        A row is strange in a view where it lies far from all others, or where its
-        neighbours are in other clusters than the row is. Nothing of the fit changes;
+        A row is strange in a view where it lies far from all others, where its
+        neighbours are in other clusters than the row is, or, if the view is compared
+        by angle, where it is of unusual size. Nothing of the fit changes;
         the scores are kept in ``outlier_score_``, an array (n_samples, n_views).
 
         Parameters
@@ -164,8 +170,8 @@ class FindsOutliers:
                 "Give the views of the fit; model.place(X) tells of new rows."
             )
         with shown(bool(getattr(self, "verbose", False)), "Looking for outliers"):
-            far, unlike = self._strangeness(views, labels)
-        by_view = np.hypot(far, unlike)
+            far, unlike, size = self._strangeness(views, labels)
+        by_view = np.sqrt(far**2 + unlike**2 + size**2)
         self.outlier_score_ = by_view
         score = np.nan_to_num(by_view).max(axis=1)
         own = to_host(labels).astype(np.intp)
@@ -175,12 +181,13 @@ class FindsOutliers:
             by_view,
             far,
             unlike,
+            size,
             np.where(aside, ASIDE, own),
             tuple(views.names),
             views.row_names,
         )
 
-    def _strangeness(self, views: Views, labels: Any) -> tuple[Matrix, Matrix]:
+    def _strangeness(self, views: Views, labels: Any) -> list[Matrix]:
         place = {
             name: getattr(self, name)
             for name in ("engine", "device", "memory_limit")
@@ -192,7 +199,7 @@ class FindsOutliers:
         own = getattr(self, "scaling", "auto")
         scaling = own if own in SCALINGS else "auto"
         found = measure_strangeness(engine, scaling, self.n_clusters_)
-        return found[:, 0], found[:, 1]
+        return [found[:, kind] for kind in range(found.shape[1])]
 
 
 def set_aside(score: Matrix, share: float) -> Matrix:

@@ -3,8 +3,10 @@
 Rows drawn by content stand for all. A row is far where its nearest drawn rows lie
 farther away than these lie from their own nearest ones (the log of that ratio, as in
 the local outlier factor of Breunig et al., SIGMOD 2000), and a view disagrees where the
-nearest drawn rows are in other clusters than the row is. Both are counted in standard
-deviations of the drawn rows themselves, so that views can be compared.
+nearest drawn rows are in other clusters than the row is. Angles say nothing of how long
+a row is, and rows that fill all features point the same way however strange they are:
+in views that are compared by angle, the size of a row counts as well. All are counted
+in standard deviations of the drawn rows themselves, so that views can be compared.
 """
 
 from typing import Any, NamedTuple
@@ -23,6 +25,7 @@ from manyview.arrays.ops import (
     smallest,
     squared_distances,
     to_host,
+    unit_rows,
 )
 from manyview.engine.contract import Engine, Result, State, touches
 from manyview.kmeans.passes import LABELS, pick
@@ -39,18 +42,29 @@ DRAWN_ROWS = 1000
 # deviations of a normal distribution: one strange row in ten does not widen it.
 ORDINARY = 0.9
 ORDINARY_DEVIATIONS = 1.2816
-# A row counts as far beyond one deviation: the largest of many views' distances would
-# else hide what views disagree on (planted rows of both kinds, benchmarks/outliers.py).
+# A row counts as far, or of unusual size, beyond one deviation: the largest of many
+# views' distances would else hide what views disagree on (planted rows of all kinds,
+# benchmarks/outliers.py).
 USUAL = 1.0
 # Of the drawn rows' mean distance: nearer rows repeat each other but for rounding.
+# Logarithms differ by no less, or rows that are all alike were far by rounding alone.
 SAME_PLACE = 1e-3
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class Usual(NamedTuple):
+    """What is ordinary: the middle, and a standard deviation above and below it."""
+
+    middle: float = 0.0
+    above: float = 1.0
+    below: float = np.inf  # nothing is too little
 
 
 class Reference(NamedTuple):
     """The drawn rows of one view, and what is usual among them.
 
-    `near` is a drawn row's own mean distance to its neighbours; a pair is the value
-    that is subtracted and the one that is divided by.
+    `near` is a drawn row's own mean distance to its neighbours. `sizes` are those of
+    the length and of the spread over features, where the view is compared by angle.
     """
 
     rows: Matrix
@@ -58,8 +72,9 @@ class Reference(NamedTuple):
     labels: Matrix
     near: Matrix
     same: float
-    far: tuple[float, float] = (0.0, 1.0)
-    unlike: tuple[float, float] = (0.0, 1.0)
+    sizes: tuple[Usual, ...]
+    far: Usual = Usual()
+    unlike: Usual = Usual()
 
 
 class References(NamedTuple):
@@ -70,7 +85,7 @@ class References(NamedTuple):
 
 
 def measure_strangeness(engine: Engine, scaling: Any, n_clusters: int) -> Matrix:
-    """(n_samples, 2, n_views): how far, and how unlike its cluster, every row is.
+    """(n_samples, 3, n_views): how far, unlike its cluster, and odd in size rows are.
 
     The rows' clusters are in the engine's state; NaN stands for a missing view.
     """
@@ -82,7 +97,7 @@ def measure_strangeness(engine: Engine, scaling: Any, n_clusters: int) -> Matrix
     shared = References(tuple(scalings), tuple(parts))
     engine.run(strangeness_step, shared, title="Looking for outliers")
     found = to_host(engine.read(STRANGENESS))
-    by_kind = found.reshape(len(found), 2, len(scalings))
+    by_kind = found.reshape(len(found), 3, len(scalings))
     return np.asarray(by_kind[:, :, np.argsort(engine.view_order)], dtype=np.float64)
 
 
@@ -91,22 +106,59 @@ def refer(drawn: Draw, v: int, scaling: Scaling, labels: Matrix) -> Reference | 
     there = np.flatnonzero(to_host(drawn.block.present)[:, v])
     if there.size < 3:
         return None
-    points = dense(apply_scaling(drawn.view(v), scaling))
+    rows, sizes = _prepared(drawn.view(v), scaling)
+    points = dense(rows)
     d = squared_distances(points, points)
     every = like(np.arange(there.size), d)
     d[every, every] = np.inf
     near = to_host(_near(d)[0])
     same = SAME_PLACE * float(near.mean()) or 1.0
-    plain = Reference(drawn.rows[there], points, labels[there], near, same)
+    usual = tuple(_usual(to_host(s), both=i == 0) for i, s in enumerate(sizes))
+    plain = Reference(drawn.rows[there], points, labels[there], near, same, usual)
     far, unlike = map(to_host, _compare(d, like(plain.labels, d), plain))
-    middle, edge = np.quantile(far, [0.5, ORDINARY])
-    # Where all drawn rows are alike, no row is far by rounding alone.
-    spread = max(float(edge - middle) / ORDINARY_DEVIATIONS, SAME_PLACE)
     # One neighbour of ten is no less than two deviations: nobody is that sure.
     doubt = max(float(unlike.std()), 0.5 / NEIGHBOURS)
-    return plain._replace(
-        far=(float(middle), spread), unlike=(float(unlike.mean()), doubt)
+    return plain._replace(far=_usual(far), unlike=Usual(float(unlike.mean()), doubt))
+
+
+def _prepared(x: Array, scaling: Scaling) -> tuple[Array, list[Array]]:
+    """The rows as they are compared, and logs of their sizes if that is by angle.
+
+    The length first; then, unless the features are centred, over how many of them the
+    row is spread: the sum of their sizes by the length.
+    """
+    if not scaling.unit:
+        return apply_scaling(x, scaling), []
+    x = apply_scaling(x, scaling._replace(unit=False))
+    sizes = [0.5 * _log(row_norms(x))]
+    if scaling.shift is None:
+        total = abs(x).sum(axis=1)
+        sizes.append(_log(total.ravel()) - sizes[0])
+    return unit_rows(x), sizes
+
+
+def _log(values: Array) -> Array:
+    """Finite for 0 as well."""
+    exact = in_float64(values)
+    xp = namespace(exact)
+    return xp.log(xp.clip(exact, TINY, None))
+
+
+def _usual(values: Matrix, *, both: bool = False) -> Usual:
+    """From the bulk of the values, above and (if `both`) below the middle."""
+    low, middle, high = np.quantile(values, [1.0 - ORDINARY, 0.5, ORDINARY])
+    up, down = (
+        max(float(s) / ORDINARY_DEVIATIONS, SAME_PLACE)
+        for s in (high - middle, middle - low)
     )
+    return Usual(float(middle), up, down if both else np.inf)
+
+
+def _beyond(values: Array, usual: Usual) -> Array:
+    """Deviations beyond the usual one."""
+    away = values - usual.middle
+    xp = namespace(away)
+    return at_least_zero(xp.maximum(away / usual.above, -away / usual.below) - USUAL)
 
 
 def _near(d: Array) -> tuple[Array, Array]:
@@ -128,34 +180,35 @@ def _compare(d: Array, labels: Array, drawn: Reference) -> tuple[Array, Array]:
 
 @touches(reads=[LABELS], writes=[STRANGENESS])
 def strangeness_step(block: Block, state: State, shared: References) -> Result:
-    """Deviations of every row from what is usual: (n_rows, 2 n_views)."""
+    """Deviations of every row from what is usual: (n_rows, 3 n_views)."""
     block = hide_empty_rows(block, shared.scalings)
     own = [
         _of_view(block, v, state[LABELS], shared.scalings[v], drawn)
         for v, drawn in enumerate(shared.views)
     ]
-    columns = [pair[kind] for kind in (0, 1) for pair in own]
+    columns = [parts[kind] for kind in (0, 1, 2) for parts in own]
     return Result(state={STRANGENESS: namespace(columns[0]).stack(columns, axis=1)})
 
 
 def _of_view(
     block: Block, v: int, labels: Array, scaling: Scaling, drawn: Reference | None
 ) -> list[Array]:
-    """How far the rows are and how unlike, NaN where they lack the view."""
-    x = apply_scaling(block.views[v], scaling)
+    """How far the rows are, how unlike and how odd in size; NaN without the view."""
+    x, sizes = _prepared(block.views[v], scaling)
     unknown = in_float64(row_norms(x)) * np.nan
     if drawn is None:
-        return [unknown, unknown]
+        return [unknown, unknown, unknown]
     d = squared_distances(x, drawn.points)
     # A row that was drawn is no neighbour of its own.
     inside = (drawn.rows >= block.start) & (drawn.rows < block.start + len(block))
     itself = (drawn.rows[inside] - block.start, np.flatnonzero(inside))
     d[tuple(like(i, d) for i in itself)] = np.inf
     far, unlike = _compare(d, like(labels, d), drawn)
-    found = [
-        at_least_zero((far - drawn.far[0]) / drawn.far[1] - USUAL),
-        at_least_zero((unlike - drawn.unlike[0]) / drawn.unlike[1]),
-    ]
+    unlike = (unlike - drawn.unlike.middle) / drawn.unlike.above
+    odd = 0.0 * far
+    for values, usual in zip(sizes, drawn.sizes, strict=True):
+        odd = odd + _beyond(values, usual) ** 2
+    found = [_beyond(far, drawn.far), at_least_zero(unlike), odd**0.5]
     there = block.there(v)
     if there is None:
         return found
