@@ -159,6 +159,9 @@ def test_highly_variable_features_are_kept_alone(counted):
     del counted.mod["rna"].var["highly_variable"]
     with pytest.raises(InputError, match="highly_variable_genes first"):
         cluster(counted, 3, use_highly_variable=True)
+    counted.mod["rna"].var["highly_variable"] = False
+    with pytest.raises(InputError, match="of 'rna' chooses none of 60 features"):
+        cluster(counted, 3)
     with pytest.raises(InputTypeError, match="use_highly_variable"):
         cluster(counted, 3, use_highly_variable="yes")
 
@@ -218,6 +221,20 @@ def test_parts_that_are_not_there_are_named(counted, given, words):
         cluster(counted, 3, **given)
 
 
+def test_names_of_cells_may_repeat_where_nothing_is_matched(counted, cells):
+    rna = counted["rna"].copy()
+    cluster(rna, 3)
+    expected = rna.obs["manyview"].tolist()
+    rna.obs_names = ["same"] * 120
+    cluster(rna, 3)
+    assert rna.obs["manyview"].tolist() == expected
+    cells.mod["prot"].obs_names = ["same"] * 110
+    fits = AnchorSpectral(3)
+    with pytest.raises(InputError, match="obs_names_make_unique"):
+        cluster(cells, views=["rna"], estimator=fits)
+    assert not hasattr(fits, "labels_")
+
+
 def test_names_of_the_wrong_kind_are_refused(counted):
     with pytest.raises(InputTypeError, match="layer must be a name"):
         cluster(counted, 3, layer=["counts"])
@@ -236,6 +253,18 @@ def test_scanpy_goes_on_from_there(counted, data, tmp_path, monkeypatch):
     axis = scanpy.pl.umap(rna, color="manyview", show=False)
     assert axis.collections and rna.obsm["X_umap"].shape == (120, 2)
     pyplot.close("all")
+    axis = scanpy.pl.embedding(rna, "X_manyview", color="manyview", show=False)
+    assert len(axis.collections[0].get_offsets()) == 120
+    pyplot.close("all")
+    scanpy.tl.diffmap(rna, neighbors_key="manyview_neighbors")
+    assert rna.obsm["X_diffmap"].shape[0] == 120
+    scanpy.tl.leiden(
+        rna, neighbors_key="manyview_neighbors", flavor="igraph", n_iterations=2
+    )
+    pure = adjusted_rand_score(rna.obs["manyview"], rna.obs["leiden"])
+    assert pure > 0.3, "communities of the graph lie within the clusters"
+    scanpy.tl.paga(rna, groups="leiden", neighbors_key="manyview_neighbors")
+    assert rna.uns["paga"]["connectivities"].nnz > 0
     scanpy.pp.normalize_total(rna)
     scanpy.pp.log1p(rna)
     scanpy.tl.rank_genes_groups(rna, "manyview", method="wilcoxon")
@@ -243,6 +272,28 @@ def test_scanpy_goes_on_from_there(counted, data, tmp_path, monkeypatch):
         kind = np.bincount(data.labels[rna.obs["manyview"] == group]).argmax()
         best = rna.uns["rank_genes_groups"]["names"][group][:5]
         assert {int(name.removeprefix("gene")) % 6 for name in best} == {kind}
+
+
+@pytest.mark.slow
+def test_what_scanpy_prepared_is_honoured(counted, data):
+    scanpy = pytest.importorskip("scanpy", reason="scanpy is not installed")
+    rna = counted["rna"]
+    del rna.var["highly_variable"]
+    rna.layers["counts"] = rna.X.copy()
+    scanpy.pp.normalize_total(rna)
+    scanpy.pp.log1p(rna)
+    scanpy.pp.highly_variable_genes(rna, n_top_genes=30)
+    scanpy.pp.pca(rna, n_comps=8)
+    features = {
+        "x": {},
+        "layer": {"layer": {"rna": "counts"}},
+        "rep": {"use_rep": {"rna": "X_pca"}},
+    }
+    for key, asked in features.items():
+        cluster(counted, 3, key_added=key, **asked)
+        assert adjusted_rand_score(data.labels, counted.obs[key]) > 0.9
+    found = {key: counted.uns[key]["n_features"].tolist() for key in features}
+    assert found == {"x": [30, 12], "layer": [30, 12], "rep": [8, 12]}
 
 
 @pytest.mark.slow

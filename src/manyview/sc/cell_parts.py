@@ -97,4 +97,10 @@ def _mask(data: Any, name: str) -> Any:
     if inner.startswith("obsm/") or HIGHLY_VARIABLE not in table.var:
         return None
     columns = np.flatnonzero(np.asarray(table.var[HIGHLY_VARIABLE], dtype=bool))
-    return columns if columns.size else None
+    if not columns.size:
+        raise InputError(
+            f"var[{HIGHLY_VARIABLE!r}] of {name!r} chooses none of "
+            f"{len(table.var):,} features. Run sc.pp.highly_variable_genes again, or "
+            "give use_highly_variable=False."
+        )
+    return columns

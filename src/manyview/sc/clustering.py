@@ -12,7 +12,7 @@ from manyview.files.json_value import json_value
 from manyview.s2mvtc import S2MVTC
 from manyview.sc.cell_graph import CellGraph, neighbour_graph
 from manyview.sc.cell_parts import views_of_cells
-from manyview.views.containers import is_container, is_mudata
+from manyview.views.containers import is_container, is_mudata, rows_of
 
 Names = str | Mapping[str, str] | None
 
@@ -68,6 +68,7 @@ def cluster(
         ``.uns[key + "_neighbors"]`` and settings ``.uns[key]``; in modalities too.
     """
     _check(data, key_added)
+    places = [rows_of(data, table) for table in _tables(data)]
     parts = views_of_cells(data, views, use_rep, layer, use_highly_variable)
     if fill is not None:
         parts = parts.filled(fill)
@@ -75,7 +76,7 @@ def cluster(
     require_method(model)
     model.fit(parts)
     target = data.copy() if copy else data
-    _write(target, model, key_added)
+    _write(target, places, model, key_added)
     return target if copy else None
 
 
@@ -91,7 +92,12 @@ def _check(data: Any, key_added: str) -> None:
         )
 
 
-def _write(target: Any, model: MultiViewClusterer, key: str) -> None:
+def _tables(data: Any) -> list[Any]:
+    """The cells, and every modality's own."""
+    return [data, *(data.mod.values() if is_mudata(data) else ())]
+
+
+def _write(target: Any, places: list[Any], model: MultiViewClusterer, key: str) -> None:
     """Everything into the cells, and into every modality for its own cells."""
     import pandas
 
@@ -104,9 +110,7 @@ def _write(target: Any, model: MultiViewClusterer, key: str) -> None:
     if hasattr(model, "embedding_"):
         embedding = to_host(model.embedding_)
         graph = neighbour_graph(embedding)
-    tables = [target, *(target.mod.values() if is_mudata(target) else ())]
-    for table in tables:
-        rows = target.obs_names.get_indexer(table.obs_names)
+    for table, rows in zip(_tables(target), places, strict=True):
         table.obs[key] = found[rows]
         if sure is not None:
             table.obs[f"{key}_certainty"] = sure[rows]

@@ -52,7 +52,7 @@ def container_parts(
         tell_of_others(type(data).__name__, names, _left_aside(tables))
     names = [names] if isinstance(names, str) else list(names)
     found = [_find(tables, name) for name in names]
-    rows = np.stack([_rows_of(table, data) for table, _ in found], axis=1)
+    rows = np.stack([rows_of(table, data) for table, _ in found], axis=1)
     kept = _kept_rows(rows, join)
     matrices = [_matrix(t, i, n) for (t, i), n in zip(found, names, strict=True)]
     parts = zip(matrices, found, strict=True)
@@ -115,7 +115,7 @@ def _is_ours(table: Any, key: str) -> bool:
     return isinstance(record, Mapping) and {"method", "views"} <= record.keys()
 
 
-def _rows_of(table: Any, data: Any) -> Matrix:
+def rows_of(table: Any, data: Any) -> Matrix:
     """Row of the table for each row of the whole; -1 where it has none."""
     if table.obs_names.equals(data.obs_names):
         return np.arange(len(data.obs_names))
