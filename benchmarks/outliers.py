@@ -52,7 +52,8 @@ def plant(
                 views[v][row] = rng.uniform(dense[v].min(axis=0), dense[v].max(axis=0))
     planted = np.zeros(n_rows, dtype=bool)
     planted[rows] = True
-    return views, planted
+    pairs = zip(views, arrays, strict=True)
+    return [sp.csr_array(x) if sp.issparse(a) else x for x, a in pairs], planted
 
 
 def exchange(
