@@ -112,6 +112,18 @@ def test_auto_asks_the_engine_of_the_fit(monkeypatch):
     assert max(opened) == 150  # of the sample alone
 
 
+def test_paths_are_taken_as_by_fit(tmp_path):
+    views = make_views(60, (3, 4), 3, random_state=0)
+    paths = [tmp_path / "a.npy", tmp_path / "b.npy"]
+    for path, x in zip(paths, views.arrays, strict=True):
+        np.save(path, x)
+    found, expected = (
+        choose_n_clusters(v, range(2, 5), random_state=0) for v in (paths, views)
+    )
+    assert found.best_guess == expected.best_guess
+    assert found.score == pytest.approx(expected.score)
+
+
 @pytest.mark.parametrize("place", [{"memory_limit": "none"}, {"device": "lpt1"}])
 def test_the_place_of_the_rows_is_heard_of(place):
     views = make_views(40, (3, 3), 2, random_state=0)

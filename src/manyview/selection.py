@@ -48,7 +48,6 @@ from manyview.stages.sampling import (
 from manyview.stages.scaling import SCALINGS
 from manyview.views.arguments import check_choice, check_count, child_seed, generator
 from manyview.views.parsing import is_dask
-from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -219,7 +218,7 @@ def choose_n_clusters(
 
     Parameters
     ----------
-    views : Views, or list or dict of arrays (n_samples, n_features_v)
+    views : Views, or list or dict of arrays (n_samples, n_features_v), or list of paths
         The data; no labels are looked at.
     candidates : iterable of int, optional
         Numbers to try, each at least 2; default 2 to 25, fewer on few rows.
@@ -242,7 +241,7 @@ def choose_n_clusters(
     >>> choose_n_clusters(views, range(2, 8), random_state=0).n_clusters
     4
     """
-    views = views if hasattr(views, "each") else Views.of(views)
+    views = views if hasattr(views, "each") else views_of(views)
     check_choice(scaling, "scaling", SCALINGS)
     counts = _check_candidates(candidates, len(views))
     place = open_engine(

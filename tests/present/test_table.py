@@ -61,6 +61,8 @@ def test_terminal(table):
     assert "\x1b[1m0.5 ± 0.1" in text and "\x1b[4m2×" in text
     assert "x_1    0.5 ± 0.1" in text.replace("\x1b[1m", "")
     assert "[/odd]" in in_terminal(Table("t", "", ["[/odd]"]))
+    sentence = "A sentence far longer than one narrow column."
+    assert sentence in in_terminal(Table("t", sentence, ["a"]))
 
 
 def test_html_marks_best_and_second_and_holds_the_notes(table):

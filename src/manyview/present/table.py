@@ -15,7 +15,7 @@ from manyview.present.page import fill_template, notebook_html
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-    from rich.table import Table as TerminalTable
+    from rich.console import Group
 
 BEST, SECOND = "best", "second"
 LONG = 16  # rows that a screen shows at once; a longer table may scroll by itself
@@ -111,18 +111,15 @@ class Table:
     def _repr_html_(self) -> str:
         return notebook_html(self)
 
-    def to_terminal(self) -> TerminalTable:
+    def to_terminal(self) -> Group:
         """For a console of rich: best bold, second best underlined."""
         from rich.box import SIMPLE_HEAD
+        from rich.console import Group
         from rich.table import Table as TerminalTable
         from rich.text import Text
 
         # Text, not str: rich would take brackets in names for its markup.
-        title = Text(self.caption, style="bold") if self.caption else None
-        found = TerminalTable(
-            title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False,
-            padding=0,
-        )  # fmt: skip
+        found = TerminalTable(box=SIMPLE_HEAD, show_edge=False, padding=0)
         for i, (name, side) in enumerate(zip(self.columns, self.sides, strict=True)):
             found.add_column(
                 Text(name),
@@ -133,7 +130,9 @@ class Table:
         styles = {BEST: "bold", SECOND: "underline", None: ""}
         for row in self.rows:
             found.add_row(*(Text.assemble((c.text, styles[c.mark])) for c in row))
-        return found
+        # Above, not a title: that would be wrapped to the width of the columns.
+        above = [Text(self.caption, style="bold")] if self.caption else []
+        return Group(*above, found)
 
     def write(self, folder: Path) -> None:
         """As Markdown, LaTeX and CSV, under the table's name."""

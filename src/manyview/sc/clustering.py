@@ -67,8 +67,7 @@ def cluster(
         ``.obsp[key + "_connectivities"]`` and ``"_distances"``, their record
         ``.uns[key + "_neighbors"]`` and settings ``.uns[key]``; in modalities too.
     """
-    _check(data, key_added)
-    places = [rows_of(data, table) for table in _tables(data)]
+    places = _checked(data, key_added)
     parts = views_of_cells(data, views, use_rep, layer, use_highly_variable)
     if fill is not None:
         parts = parts.filled(fill)
@@ -80,7 +79,8 @@ def cluster(
     return target if copy else None
 
 
-def _check(data: Any, key_added: str) -> None:
+def _checked(data: Any, key_added: str) -> list[Any]:
+    """Row of the whole for every row of its tables."""
     if not is_container(data):
         raise InputTypeError(
             f"sc.cluster takes MuData or AnnData; got {type(data).__name__}. "
@@ -90,6 +90,7 @@ def _check(data: Any, key_added: str) -> None:
         raise InputTypeError(
             f"key_added must be a name for the results; got {key_added!r}."
         )
+    return [rows_of(data, table) for table in _tables(data)]
 
 
 def _tables(data: Any) -> list[Any]:
