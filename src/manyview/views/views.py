@@ -183,6 +183,7 @@ class Views(NamedViews):
         self.labels = check_per_row(labels, n_samples, "labels")
         self.present = check_present(present, n_samples, len(self.arrays))
         self.origin: str | None = None  # where the data came from, or "generated"
+        # Arrays that are no part of another object lie in no file.
         own = all(getattr(a, "base", a) is None for a in self.arrays)
         self._files = () if own else watch(self.arrays)
 
