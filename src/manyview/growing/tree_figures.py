@@ -46,12 +46,12 @@ def draw_dendrogram(tree: Any, title: str) -> Figure:
     return figure
 
 
-def levels(tree: Any, most: int = MOST_LEVELS) -> list[int]:
+def levels(tree: Any) -> list[int]:
     """Numbers of clusters to show, the fit's among them, coarse to fine."""
     last = tree.n_leaves
-    if last - 1 <= most:
+    if last - 1 <= MOST_LEVELS:
         return list(range(min(2, last), last + 1))
-    steps = np.unique(np.geomspace(2, last, most).round().astype(int)).tolist()
+    steps = np.unique(np.geomspace(2, last, MOST_LEVELS).round().astype(int)).tolist()
     own = tree.n_clusters
     if own not in steps and own > 1:
         steps[int(np.argmin([abs(np.log(s / own)) for s in steps[:-1]]))] = own

@@ -260,9 +260,9 @@ class Influence(NamedTuple):
     by_cluster: Matrix
 
 
-def first_rows(block: Block, n_rows: int = INFLUENCE_ROWS) -> Block:
+def first_rows(block: Block) -> Block:
     """The first rows of a drawn block."""
-    return block.part(slice(0, min(n_rows, len(block))))
+    return block.part(slice(0, min(INFLUENCE_ROWS, len(block))))
 
 
 def neighbours(block: Block, scalings: tuple[Scaling, ...]) -> list[Matrix]:

@@ -108,19 +108,19 @@ def check_count(value: Any, name: str, least: int = 1) -> None:
         raise InputError(f"{name} must be at least {least}; got {value}.")
 
 
-def check_number(value: Any, name: str, least: float = 0.0) -> None:
-    """`value` must be a finite real number of at least `least`."""
+def check_number(value: Any, name: str) -> None:
+    """`value` must be a finite real number of at least 0."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
         raise InputTypeError(
             f"{name} must be a number; got {value!r} ({type(value).__name__})."
         )
-    if not np.isfinite(value) or value < least:
-        raise InputError(f"{name} must be finite and at least {least:g}; got {value}.")
+    if not np.isfinite(value) or value < 0:
+        raise InputError(f"{name} must be finite and at least 0; got {value}.")
 
 
-def check_dtype(value: Any, name: str = "dtype") -> None:
+def check_dtype(value: Any) -> None:
     """`value` must be None, float32 or float64."""
     try:
         known = value is None or np.dtype(value) in (np.float32, np.float64)
@@ -128,7 +128,7 @@ def check_dtype(value: Any, name: str = "dtype") -> None:
         known = False
     if not known:
         raise InputError(
-            f"{name}={value!r} is no dtype to compute in. Give 'float32', 'float64', "
+            f"dtype={value!r} is no dtype to compute in. Give 'float32', 'float64', "
             "or None to follow the data."
         )
 

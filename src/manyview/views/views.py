@@ -334,10 +334,10 @@ class Views(NamedViews):
         """
         return function(self)
 
-    def blocks(self, n_rows: int, dtype: Any = None) -> Iterator[Block]:
+    def blocks(self, n_rows: int) -> Iterator[Block]:
         """Consecutive blocks of at most `n_rows` rows."""
         for start in range(0, len(self), n_rows):
-            yield self.block(slice(start, min(start + n_rows, len(self))), dtype)
+            yield self.block(slice(start, min(start + n_rows, len(self))))
 
 
 def make_block(
