@@ -96,7 +96,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
 
     by rounds of exact block updates (eq. 9–17 of the paper), then clusters the rows
     of B_bar (eq. 18) and refines that along exact neighbours of some. Up to 8,192 rows
-    the clusters are communities of all rows' neighbours instead. F are the smoothest
+    the clusters follow all rows' neighbours instead, as communities of their graph or
+    from k-means on F. F are the smoothest
     vectors of the multi-view anchor graph, so the order of rows and views plays no
     part. `SequenceS2MVTC` smooths along an order instead; `as_published` gives the
     paper's setting of it.
@@ -130,8 +131,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
     max_iter : int
         Number of rounds.
     n_init : int
-        Spread starts of k-means, for more than 8,192 rows; one more starts from
-        Ward's clusters. Fewer rows are cut by modularity.
+        Spread starts of k-means; one more starts from Ward's clusters.
     random_state : int, generator or None
         Seed of the draws and starts.
     dtype : {None, "float32", "float64"}
@@ -325,13 +325,12 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             ridges, explained = choose_weights(ridges, targets)
         strange, seed = NO_CONFLICTS, seeds[2]
         rows = (drawn, graph.scalings, spectrum.weights, self.n_clusters_, seed)
-        if engine.n_samples > sizes.exact_rows:
-            # The graph's own partition of the drawn rows, which the rounds refine.
-            how = {"n_init": self.n_init, "seed": seed}
-            found = partition(engine, self.n_clusters_, drawn.rows, **how)
-        elif known is None:
-            found = find_communities(*rows)
-        else:
+        # The graph's own partition of the drawn rows: of many, the rounds refine it.
+        how = {"n_init": self.n_init, "seed": seed}
+        found = partition(engine, self.n_clusters_, drawn.rows, **how)
+        if engine.n_samples <= sizes.exact_rows and known is None:
+            found = find_communities(*rows, found)
+        elif engine.n_samples <= sizes.exact_rows:
             found, strange = steer_communities(*rows, known)
         anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)

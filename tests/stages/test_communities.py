@@ -10,12 +10,14 @@ from manyview.engine.local import open_engine
 from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import Centres
 from manyview.metrics import ari
+from manyview.stages import communities
 from manyview.stages.communities import (
     LEAST_SIZE,
     MOST_TIES,
     distinct,
     find_communities,
     neighbourhoods,
+    row_graph,
 )
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.views.views import Views
@@ -41,16 +43,45 @@ def test_shapes_that_no_centres_tell_apart():
     x, noise, own = rings()
     found, scalings, engine = drawn_rows([x, noise])
     weights = np.array([0.9, 0.1])[list(engine.view_order)]
-    labels = find_communities(found, scalings, weights, 2, 0)
+    halves = np.arange(len(own)) % 2
+    labels = find_communities(found, scalings, weights, 2, 0, halves)
     assert ari(own[found.caller_rows], labels) == 1.0
+
+
+def test_views_weigh_as_told():
+    x, noise, _ = rings()
+    found, scalings, _ = drawn_rows([x, noise])
+    one = row_graph(found, scalings, np.ones(2), 2)
+    rows = row_graph(found, scalings, np.array([0.9, 0.2]), 2)
+    expected = 0.9 * one.of_views[0] + 0.2 * one.of_views[1]
+    for part, plain, weight in zip(
+        rows.of_views, one.of_views, (0.9, 0.2), strict=True
+    ):
+        np.testing.assert_allclose(part.toarray(), weight * plain.toarray())
+    np.testing.assert_allclose(rows.graph.toarray(), expected.toarray())
 
 
 def test_a_view_without_weight_has_no_say():
     x, noise, own = rings()
     found, scalings, engine = drawn_rows([x, noise])
     weights = np.array([0.0, 1.0])[list(engine.view_order)]
-    labels = find_communities(found, scalings, weights, 2, 0)
+    halves = np.arange(len(own)) % 2
+    labels = find_communities(found, scalings, weights, 2, 0, halves)
     assert ari(own[found.caller_rows], labels) < 0.1
+
+
+def test_other_clusters_stand_where_they_tell_more_of_neighbours(monkeypatch):
+    rng = np.random.default_rng(0)
+    own = np.arange(400) % 4
+    middles = np.array([[0.0, 0], [6, 0], [9, 9], [-9, 9]])[own]
+    found, scalings, _ = drawn_rows([middles + rng.normal(size=(400, 2)) for _ in "ab"])
+    mine = own[found.caller_rows]
+    wrong = np.where(mine == 1, 0, mine)  # 0 and 1 are one, half of 2 is another
+    wrong[np.flatnonzero(mine == 2)[::2]] = 1
+    monkeypatch.setattr(communities, "leiden_with_k", lambda *_: wrong)
+    how = (found, scalings, np.ones(2), 4, 0)
+    assert ari(mine, find_communities(*how, mine)) == 1.0
+    assert ari(mine, find_communities(*how, wrong)) < 0.9
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

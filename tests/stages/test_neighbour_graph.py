@@ -127,15 +127,6 @@ def test_rows_that_share_no_view_stay_apart():
     assert connected_components(linked(W, arrays, present))[0] == 2
 
 
-def test_a_view_weighs_as_told():
-    rng = np.random.default_rng(4)
-    arrays = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
-    near = neighbours_of_views(arrays, everywhere(*arrays), 8)
-    found = neighbour_graph(near, 40, (8,), [0.9, 0.1]).toarray()
-    wanted = 0.9 * dense_graph(arrays[0], 8) + 0.1 * dense_graph(arrays[1], 8)
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
-
-
 def test_sparse_rows_are_as_near_as_dense_ones():
     X = np.random.default_rng(5).poisson(0.3, size=(50, 30)).astype(float)
     apart = nearest_rows(X, 7)[0]

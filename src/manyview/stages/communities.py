@@ -2,8 +2,9 @@
 
 Where all rows have been drawn, their neighbours in every view are looked up exactly.
 The graphs of the views are summed, each with the view's weight, and cut by modularity
-(`stages.leiden`). k-means on the consensus embedding leans to clusters of one size and
-sees anchors instead of neighbours; on few rows that costs more than all else.
+(`stages.leiden`). The embedding's own partition stands instead where it tells more of
+neighbours in and across views: a sum of graphs joins what only some views tell apart.
+At last rows are moved one by one by what all views say (`stages.block_model`).
 """
 
 from typing import Any, NamedTuple
@@ -12,11 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import is_on_gpu, to_host
+from manyview.stages.block_model import moved_by_views, tells_more
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     first_copies,
+    graph_of_view,
     linked,
-    neighbour_graph,
     neighbours_of_views,
     rows_of,
 )
@@ -34,13 +36,14 @@ LEAST_SIZE = 10  # neighbours even of the smallest clusters
 
 
 class RowGraph(NamedTuple):
-    """The summed graph of different rows.
+    """The summed graph of different rows, and its parts, the weighed graphs of views.
 
     `place` is where each drawn row is among those, `arrays` their prepared views and
     `present` (n_different, n_views) which of these they have.
     """
 
     graph: sp.csr_array
+    of_views: list[sp.csr_array]
     place: Matrix
     arrays: list[Any]
     present: Matrix
@@ -52,10 +55,15 @@ def find_communities(
     view_weights: Matrix,
     n_clusters: int,
     seed: int,
+    others: Matrix,
 ) -> Matrix:
-    """Labels of all rows, in the order drawn: `n_clusters` communities of them."""
-    graph, place, _, _ = row_graph(drawn, scalings, view_weights, n_clusters)
-    return leiden_with_k(graph, n_clusters, seed)[place]
+    """Labels of all rows, in the order drawn; `others` are what the embedding says."""
+    rows = row_graph(drawn, scalings, view_weights, n_clusters)
+    labels = leiden_with_k(rows.graph, n_clusters, seed)
+    others = others[np.unique(rows.place, return_index=True)[1]]
+    if tells_more(rows.of_views, others, labels, n_clusters):
+        labels = others
+    return moved_by_views(rows.of_views, labels, n_clusters)[rows.place]
 
 
 def row_graph(
@@ -69,8 +77,12 @@ def row_graph(
     sizes = neighbourhoods(len(present), n_clusters)
     device = next((x for x in drawn.block.views if is_on_gpu(x)), None)
     near = neighbours_of_views(arrays, present, max(sizes), device)
-    graph = neighbour_graph(near, len(present), sizes, view_weights)
-    return RowGraph(linked(graph, arrays, present), place, arrays, present)
+    parts = [
+        float(weight) * graph_of_view(own, len(present), sizes)
+        for own, weight in zip(near, view_weights, strict=True)
+    ]
+    graph = linked(sp.csr_array(sum(parts)), arrays, present)
+    return RowGraph(graph, parts, place, arrays, present)
 
 
 def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:

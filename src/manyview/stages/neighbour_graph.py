@@ -191,20 +191,13 @@ def normalised(W: sp.csr_array) -> sp.csr_array:
 
 
 def neighbour_graph(
-    near: Sequence[Neighbours],
-    n_rows: int,
-    sizes: Sequence[int],
-    weights: FloatArray | None = None,
+    near: Sequence[Neighbours], n_rows: int, sizes: Sequence[int]
 ) -> sp.csr_array:
-    """Normalised self-tuned graphs of all views and numbers of neighbours, summed."""
-    total = sp.csr_array((n_rows, n_rows))
-    for v, own in enumerate(near):
-        weight = 1.0 if weights is None else float(weights[v])
-        total = total + weight * _graph_of(own, n_rows, sizes)
-    return sp.csr_array(total)
+    """The normalised self-tuned graphs of all views and sizes, summed."""
+    return sp.csr_array(sum(graph_of_view(own, n_rows, sizes) for own in near))
 
 
-def _graph_of(near: Neighbours, n_rows: int, sizes: Sequence[int]) -> sp.csr_array:
+def graph_of_view(near: Neighbours, n_rows: int, sizes: Sequence[int]) -> sp.csr_array:
     """The normalised self-tuned graphs of one view, of all sizes, summed.
 
     A tie is part of all graphs of more neighbours than come before it: one look at

@@ -23,6 +23,7 @@ from manyview.kmeans.passes import (
     euclidean,
     pick,
 )
+from manyview.stages.block_model import members
 from manyview.stages.communities import row_graph
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling
@@ -84,7 +85,7 @@ def refine_clusters(
     if n_rows < ROWS_PER_CLUSTER * n_clusters:
         return found, None
     some = some._replace(rows=rows[:n_rows], block=some.block.part(slice(0, n_rows)))
-    graph, place, _, _ = row_graph(some, scalings, view_weights, n_clusters)
+    graph, _, place, _, _ = row_graph(some, scalings, view_weights, n_clusters)
     labels = np.asarray(to_host(pick(engine, LABELS, some.rows)))
     first = np.unique(place, return_index=True)[1]
     labels = moved(graph, labels[first], n_clusters)[place]
@@ -110,7 +111,7 @@ def affordable_rows(n_rows: int, n_entries: float) -> int:
 
 def count_ties(graph: sp.csr_array, labels: Matrix, n_clusters: int) -> Ties:
     """How heavy ties are inside and between clusters; 1 is what degrees alone give."""
-    member = _members(labels, n_clusters)
+    member = members(labels, n_clusters)
     degrees = graph.sum(axis=1)
     share = float((member * (graph @ member)).sum() / degrees.sum())
     expected = float(((degrees @ member / degrees.sum()) ** 2).sum())
@@ -135,7 +136,7 @@ def moved(graph: sp.csr_array, labels: Matrix, n_clusters: int) -> Matrix:
         n_moves = 0
         for own, part in parts:
             former, each = labels[own], np.arange(len(own))
-            member = _members(labels, n_clusters)
+            member = members(labels, n_clusters)
             # A row's own weight would hold it back, or push it out.
             gains = (part @ member).toarray() - np.outer(share[own], degrees @ member)
             gains[each, former] += share[own] * degrees[own]
@@ -154,7 +155,7 @@ def discriminants(points: Matrix, labels: Matrix, former: Matrix) -> Centres:
     They compare distances in the metric of the covariance that all clusters share;
     one without points keeps its `former` centre.
     """
-    member = _members(labels, len(former))
+    member = members(labels, len(former))
     counts = np.bincount(labels, minlength=len(former))[:, None]
     means = np.where(counts > 0, (member.T @ points) / np.maximum(counts, 1), former)
     gaps = points - means[labels]
@@ -163,10 +164,3 @@ def discriminants(points: Matrix, labels: Matrix, former: Matrix) -> Centres:
     spread = (1.0 - SHRINKAGE) * spread + SHRINKAGE * scale * np.eye(len(spread))
     directions = np.linalg.solve(spread, means.T).T
     return Centres(directions, np.sum(means * directions, axis=1))
-
-
-def _members(labels: Matrix, n_clusters: int) -> sp.csr_array:
-    """Rows × clusters, 1 where a row is in the cluster."""
-    ends = np.arange(len(labels) + 1)
-    shape = (len(labels), n_clusters)
-    return sp.csr_array((np.ones(len(labels)), labels, ends), shape=shape)
