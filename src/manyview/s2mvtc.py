@@ -328,10 +328,11 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         # The graph's own partition of the drawn rows: of many, the rounds refine it.
         how = {"n_init": self.n_init, "seed": seed}
         found = partition(engine, self.n_clusters_, drawn.rows, **how)
-        if engine.n_samples <= sizes.exact_rows and known is None:
-            found = find_communities(*rows, found)
-        elif engine.n_samples <= sizes.exact_rows:
-            found, strange = steer_communities(*rows, known)
+        if engine.n_samples <= sizes.exact_rows:
+            if known is None:
+                found = find_communities(*rows, found)
+            else:
+                found, strange = steer_communities(*rows, known)
         anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)
 

@@ -70,10 +70,9 @@ def moved_by_views(graphs: Graphs, labels: Matrix, n_clusters: int) -> Matrix:
         found = labels.copy()
         for own, rows in parts:
             member, former = members(found, n_clusters), found[own]
-            gains = sum(
-                _gains(part @ member, graph, member)
-                for part, graph in zip(rows, graphs, strict=True)
-            )
+            gains = np.zeros((len(own), n_clusters))
+            for part, graph in zip(rows, graphs, strict=True):
+                gains += _gains(part @ member, graph, member)
             best = gains.argmax(axis=1)
             each = np.arange(len(own))
             better = gains[each, best] > gains[each, former] + 1e-12
