@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from manyview.datasets import make_views
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -53,3 +55,16 @@ def test_table_goes_between_its_markers(tmp_path, monkeypatch):
     assert "| 1 | 0.123 |\n| 2 | – |" in text
     assert text.startswith("a\n<!-- x -->") and text.endswith("<!-- end x -->\nb\n")
     assert "old" not in text
+
+
+def test_every_part_of_a_fit_is_timed_and_its_functions_are_given_back(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import parts
+
+    places = [p for functions in parts.PARTS.values() for p in functions]
+    before = [getattr(place, name) for place, name in places]
+    row = parts.measure("small", make_views(100, (4, 5), 3, random_state=0), 3, 1)
+    assert [getattr(place, name) for place, name in places] == before
+    found = {part: row[part] for part in parts.PARTS}
+    assert all(found[part] > 0 for part in set(found) - {"k-means"})
+    assert sum(found.values()) <= row["all"]

@@ -317,8 +317,8 @@ def frames_during(browser, act) -> list[float]:
 def drag(browser, x: float, y: float) -> None:
     browser.mouse("mouseMoved", x, y)
     browser.mouse("mousePressed", x, y, button="left", clickCount=1)
-    for step in range(1, 31):
-        browser.mouse("mouseMoved", x + 6 * step, y, buttons=1)
+    for step in range(1, 10):
+        browser.mouse("mouseMoved", x + 20 * step, y, buttons=1)
     browser.mouse("mouseReleased", x + 180, y, button="left", clickCount=1)
 
 
