@@ -34,13 +34,13 @@ def test_a_name_means_one_thing():
 
 
 def test_a_file_loads_after_a_class_and_its_field_are_renamed(monkeypatch):
-    piece = schema.RECORDS["piece"].find_class()
+    centres = schema.RECORDS["centres"].find_class()
     encoder = Encoder()
-    coded = encoder.encode((piece(3, np.arange(4.0)),), "x")
+    coded = encoder.encode((centres(np.arange(4.0), 3),), "x")
     moved = schema.Record(
-        f"{__name__}.Renamed", {"view": "which", "anchors": "anchors"}
+        f"{__name__}.Renamed", {"offsets": "which", "points": "anchors"}
     )
-    monkeypatch.setitem(codec.RECORDS, "piece", moved)
+    monkeypatch.setitem(codec.RECORDS, "centres", moved)
     monkeypatch.setattr(
         schema.Record, "find_class", lambda record: {moved.home: Renamed}[record.home]
     )

@@ -10,8 +10,8 @@ from manyview.engine.contract import lowered
 from manyview.engine.local import LocalEngine
 from manyview.stages import anchor_graph as graph
 from manyview.stages.sampling import draw
-from manyview.stages.scaling import make_scaling
-from manyview.views.views import Views
+from manyview.stages.scaling import Scaling, make_scaling
+from manyview.views.views import Block, Views
 
 
 def engine_of(views, block_rows=None):
@@ -214,3 +214,18 @@ def test_frequencies_of_separate_pieces_stay():
     values = np.array([1.0, 1.0, 1.0, 0.5])
     found = graph.frequency_weights(values, 2)
     np.testing.assert_allclose(found, [1.0, 1.0, 1.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ties_beside_sparse_rows_are_those_of_anchors_as_they_were_found(dtype):
+    rows = np.random.default_rng(3).random((70, 40)) * (np.arange(40) % 3 == 0)
+    anchors = np.random.default_rng(4).random((9, 40))
+    piece = graph.turned_piece(0, anchors, dtype)
+    assert piece.anchors.dtype == dtype and piece.anchors.flags.f_contiguous
+    block = Block(0, (sp.csr_array(rows.astype(dtype)),), np.ones((70, 1), bool))
+    plain, found = (
+        graph.ties(block, graph.Graph((Scaling("none"),), (p,), 3, False))
+        for p in (graph.Piece(0, anchors), piece)
+    )
+    np.testing.assert_array_equal(found[0], plain[0])
+    np.testing.assert_array_equal(found[1], plain[1])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.engine.contract import lowered
@@ -13,6 +14,7 @@ from manyview.stages.costs import (
     plan_of,
     refining_cost,
     rounds_cost,
+    stored_widths,
 )
 from manyview.views.views import Views
 
@@ -82,3 +84,12 @@ def test_many_rows_pay_for_the_neighbours_of_some():
     assert none.setup_seconds == none.passes == 0  # too few rows of a cluster
     wide = refining_cost(10**5, (8000, 9000), 10)
     assert wide.setup_flops == pytest.approx(own.setup_flops, rel=0.3)
+
+
+def test_a_sparse_view_is_planned_by_what_it_stores():
+    thin = sp.random_array((3000, 4000), density=0.002, format="csr", rng=0)
+    full = np.zeros((3000, 4000))
+    sparse, dense = (plan_of(S2MVTC(3), Views([x, x])).seconds for x in (thin, full))
+    assert sparse < dense / 5
+    assert stored_widths(Views([thin, full])) == (8, 4000)
+    assert stored_widths(Views([sp.csr_array(np.ones((30, 20)))])) == (20,)

@@ -136,22 +136,24 @@ def exp_of(array: Array, factor: float, *, reuse: bool = False) -> Array:
     return out
 
 
-def squared_distances(x: Array, points: Array) -> Array:
+def squared_distances(x: Array, points: Array, lengths: Array | None = None) -> Array:
     """Squared Euclidean distances (n_rows, n_points), never negative."""
-    return at_least_zero(expanded_distances(x, points))
+    return at_least_zero(expanded_distances(x, points, lengths))
 
 
-def expanded_distances(x: Array, points: Array) -> Array:
+def expanded_distances(x: Array, points: Array, lengths: Array | None = None) -> Array:
     """|x|² + |a|² − 2 x·a: squared distances, below 0 by no more than rounding.
 
     One product of longer rows, (x, |x|², 1) and (−2a, 1, |a|²): to add the lengths
-    afterwards would take as long as the product of narrow views.
+    afterwards would take as long as the product of narrow views. Squared `lengths` of
+    the points are looked at beside sparse rows alone.
     """
     if sp.issparse(x):
         a = points.astype(x.dtype, copy=False)
-        d = x @ np.multiply(a.T, -2.0, order="C")
+        d = x @ np.ascontiguousarray(a.T)  # no copy where they stand by columns
+        d *= -2.0
         d += row_norms(x)[:, None]
-        d += row_norms(a)[None, :]
+        d += row_norms(a) if lengths is None else lengths
         return d
     a = cast(points, x)
     left = _lengthened(x, row_norms(x), 1.0)

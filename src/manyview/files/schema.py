@@ -49,7 +49,7 @@ RECORDS = {
         "stages.anchors.Features",
         "scalings kernels means reduces centres keep sampled",
     ),
-    "piece": _record("stages.anchor_graph.Piece", "view anchors"),
+    "piece": _record("stages.anchor_graph.Piece", "view anchors lengths"),
     "graph": _record("stages.anchor_graph.Graph", "scalings pieces n_neighbors exact"),
     "spectrum": _record("stages.anchor_graph.Spectrum", "graph table values weights"),
     "graph start": _record("stages.rounds.GraphStart", "features scale centre"),

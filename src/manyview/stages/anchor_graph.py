@@ -9,6 +9,7 @@ edge weights are H Hᵀ. Only the Gram HᵀH of at most a few thousand anchors i
 ever formed; F = H V Σ⁻¹ holds for new rows as well.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from manyview.arrays.ops import (
     index_sum,
     like,
     namespace,
+    row_norms,
     smallest,
     squared_distances,
     tall_product,
@@ -68,10 +70,15 @@ TIES = ("columns", "weights")
 
 
 class Piece(NamedTuple):
-    """A view seen from one set of anchors."""
+    """A view seen from one set of anchors.
+
+    Beside sparse rows anchors are large, and stand column by column in the rows' own
+    precision, with their squared `lengths`: no block has to turn them.
+    """
 
     view: int
     anchors: Array
+    lengths: Array | None = None
 
 
 class Graph(NamedTuple):
@@ -133,7 +140,7 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
-        d = squared_distances(rows[piece.view], piece.anchors)
+        d = squared_distances(rows[piece.view], piece.anchors, piece.lengths)
         there = block.there(piece.view)
         index, w = linear_weights(d, min(graph.n_neighbors, max(size - 1, 1)))
         xp = namespace(w)
@@ -218,9 +225,18 @@ def build_graph(
     pieces = []
     for first in range(0, len(found), len(counts)):
         levels = found[first : first + len(counts)]
-        for v in range(len(scalings)):
-            pieces += [Piece(v, anchors[v]) for anchors in levels]
+        for v, x in enumerate(drawn.block.views):
+            kind = np.float64 if exact else x.dtype
+            turned = partial(turned_piece, v, dtype=kind)
+            make = turned if sp.issparse(x) else partial(Piece, v)
+            pieces += [make(level[v]) for level in levels]
     return Graph(scalings, tuple(pieces), n_neighbors, exact)
+
+
+def turned_piece(view: int, anchors: Matrix, dtype: Any) -> Piece:
+    """The piece of a sparse view."""
+    own = anchors.astype(dtype, copy=False)
+    return Piece(view, np.asfortranarray(own), row_norms(own))
 
 
 def resolutions(n_samples: int, n_clusters: int, share: int) -> list[int]:

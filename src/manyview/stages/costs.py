@@ -8,6 +8,7 @@ well: searches for anchors and starts, the graph's vectors, the ridge.
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from manyview.engine.contract import sizes
 from manyview.engine.plan import Need, Plan, Work, make_plan
@@ -109,16 +110,25 @@ def plan_of(model: Any, data: Views | Shape, workers: int = 0) -> Plan:
     dtype, widths = np.dtype(model.dtype or data.dtype), data.n_features
     rows = min(sizes.block_rows, n_samples)
     limit = model.memory_limit
-    cost = model._cost(n_samples, widths, dtype.itemsize)
+    stored = widths if isinstance(data, Shape) else stored_widths(data)
+    priced = zip(widths, stored, strict=True)
+    priced_widths = tuple(min(w, SPARSE_COST * s) if s < w else w for w, s in priced)
+    cost = model._cost(n_samples, priced_widths, dtype.itemsize)
     work = Work(
         n_samples=n_samples,
         block_rows=rows,
-        data_bytes=float(n_samples) * sum(widths) * dtype.itemsize,
+        data_bytes=float(n_samples) * sum(stored) * dtype.itemsize,
         block_bytes=work_bytes(rows, widths, dtype),
         **{name: value for name, value in cost._asdict().items() if name != "needs"},
     )
     limit = None if limit is None else parse_memory(limit)
     return make_plan(cost.needs, work, limit, workers)
+
+
+def stored_widths(views: Views) -> tuple[int, ...]:
+    """Entries of a row that every view holds: of a sparse one, the mean."""
+    pairs = zip(views.arrays, views.n_features, strict=True)
+    return tuple(-(-x.nnz // len(views)) if sp.issparse(x) else w for x, w in pairs)
 
 
 def _clusters(model: Any) -> int:
