@@ -62,21 +62,31 @@ def lloyd(rows: Array, centres: Array, most_steps: int) -> Found:
 
 
 def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
-    """The steps of one large search on the host, rows dense or sparse, in chunks."""
+    """The steps of one large search on the host, rows dense or sparse, in chunks.
+
+    The centres stand column by column: so products take them, and none is turned twice.
+    """
     n_rows, n_centres = rows.shape[0], len(centres)
-    centres = centres.copy()
+    turned, lengths = np.ascontiguousarray(centres.T), row_norms(centres)
     chunks = [slice(r, r + CHUNK_ROWS) for r in range(0, n_rows, CHUNK_ROWS)]
     for _ in range(n_steps):
-        turned = np.ascontiguousarray(-2.0 * centres.T)
-        lengths = row_norms(centres)
-        nearest = np.concatenate(
-            [np.argmin(rows[chunk] @ turned + lengths, axis=1) for chunk in chunks]
-        )
+        nearest = np.concatenate([_nearest(rows[c], turned, lengths) for c in chunks])
         counts = np.bincount(nearest, minlength=n_centres)
         share = (1.0 / counts[nearest]).astype(rows.dtype)
         place = (nearest, np.arange(n_rows))
         means = sp.csr_array((share, place), shape=(n_centres, n_rows)) @ rows
-        filled = np.flatnonzero(counts)
-        own = means[filled]
-        centres[filled] = own.toarray() if sp.issparse(own) else own
-    return centres
+        lost, before = counts == 0, turned
+        lengths = np.where(lost, lengths, row_norms(means))
+        across = means.T.toarray(order="C") if sp.issparse(means) else means.T
+        turned = np.ascontiguousarray(across)
+        turned[:, lost] = before[:, lost]
+    # Sparse rows are compared with such columns later on as well.
+    return turned.T if sp.issparse(rows) else np.ascontiguousarray(turned.T)
+
+
+def _nearest(rows: Any, turned: Matrix, lengths: Matrix) -> Matrix:
+    """The number of every row's nearest centre."""
+    score = rows @ turned
+    score *= -2.0
+    score += lengths
+    return np.asarray(np.argmin(score, axis=1))

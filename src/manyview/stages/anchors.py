@@ -106,7 +106,10 @@ def choose_anchors(
         rows = [drawn.view(v)[:n_anchors] for v in range(len(scalings))]
         return tuple(map(dense, map(apply_scaling, rows, scalings)))
     search = [(n_anchors, seed)]
-    return tuple(anchors_of_views(drawn, scalings, search, products=products)[0])
+    found = anchors_of_views(drawn, scalings, search, products=products)[0]
+    # Row by row: every block takes their lengths.
+    pairs = zip(drawn.block.views, found, strict=True)
+    return tuple(np.ascontiguousarray(a) if sp.issparse(x) else a for x, a in pairs)
 
 
 def anchors_of_views(
