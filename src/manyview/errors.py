@@ -9,7 +9,8 @@ a second to load, and no error needs it sooner.
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, requires
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,17 @@ def install_command(extra: str) -> str:
     own = re.compile(rf"""extra == ['"]{extra}['"]""")
     wanted = [line.partition(";")[0].strip() for line in lines if own.search(line)]
     return "pip install " + " ".join(f'"{w}"' for w in wanted or [f".[{extra}]"])
+
+
+@contextmanager
+def required(what: str, extra: str) -> Iterator[None]:
+    """Around the import of what an extra brings: says what needs it where it is not."""
+    try:
+        yield
+    except ImportError as error:
+        raise DependencyError(
+            f"{what}, which is not installed. Install it: {install_command(extra)}."
+        ) from error
 
 
 if TYPE_CHECKING:

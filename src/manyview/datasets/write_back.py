@@ -19,7 +19,7 @@ from manyview.datasets.formats.tabular import (
     take_row_names,
 )
 from manyview.datasets.raw_data import NDArray, clean_name
-from manyview.errors import DependencyError, FileError, InputError, install_command
+from manyview.errors import FileError, InputError, required
 
 CELLS, TABLES = (".h5ad", ".h5mu"), (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -114,14 +114,9 @@ def _hdf5(path: Path, mode: str) -> Any:
 
 def _into_cells(source: Path, target: Path, key: str, found: Clusters) -> None:
     """Add to a copy in place: whatever else the file holds stays as it is."""
-    try:
+    with required("Writing to AnnData and MuData files needs anndata", "singlecell"):
         import pandas
         from anndata.io import read_elem, write_elem
-    except ImportError as error:
-        raise DependencyError(
-            "Writing to AnnData and MuData files needs anndata. Install it: "
-            f"{install_command('singlecell')}."
-        ) from error
     shutil.copyfile(source, target)
     with _hdf5(target, "r+") as file:
         obs = file["obs"]

@@ -23,7 +23,7 @@ from manyview.errors import (
     DeviceError,
     InputTypeError,
     ManyviewError,
-    install_command,
+    required,
 )
 
 if TYPE_CHECKING:
@@ -37,13 +37,8 @@ HELD_SHARE = 0.3
 
 def find_client(engine: Any) -> Client:
     """The client that was given, or the current one."""
-    try:
+    with required("engine='dask' and Dask arrays need distributed", "dask"):
         from distributed import Client, get_client
-    except ImportError as missing:
-        raise DependencyError(
-            "engine='dask' and Dask arrays need dask and distributed. Install them: "
-            f"{install_command('dask')}."
-        ) from missing
     if isinstance(engine, Client):
         return engine
     if not (isinstance(engine, str) and engine == "dask"):

@@ -23,12 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from manyview.arrays.ops import Matrix
 from manyview.engine.resources import n_cores
-from manyview.errors import (
-    DependencyError,
-    InputError,
-    InputTypeError,
-    install_command,
-)
+from manyview.errors import InputError, InputTypeError, required
 from manyview.files.atomic import atomic_file
 from manyview.metrics import contingency
 from manyview.running.progress import task
@@ -76,13 +71,8 @@ def is_available() -> bool:
 
 def new_figure(width: float, height: float, title: str) -> Figure:
     """An empty figure with a title that says data, order, seeds and setting."""
-    try:
+    with required("Figures need matplotlib", "plot"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise DependencyError(
-            "Figures need matplotlib, which is not installed. Install it: "
-            f"{install_command('plot')}."
-        ) from error
     figure = Figure(figsize=(width, height), layout="constrained")
     lines = (fill(line, int(PER_INCH * width)) for line in title.splitlines())
     figure.suptitle("\n".join(lines), fontsize=12, parse_math=False)
@@ -192,13 +182,8 @@ def _principal(rows: Matrix) -> Matrix:
 
 
 def _tsne(rows: Matrix, random_state: int, advance: Callable[[], None]) -> Matrix:
-    try:
+    with required("t-SNE needs openTSNE", "plot"):
         from openTSNE import TSNE
-    except ImportError as error:
-        raise DependencyError(
-            "t-SNE needs openTSNE, which is not installed. Install it: "
-            f"{install_command('plot')}."
-        ) from error
     tsne = TSNE(
         perplexity=min(30.0, (len(rows) - 1) / 3),
         initialization="pca",

@@ -15,7 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from manyview.base import MultiViewClusterer
-from manyview.errors import DependencyError, install_command
+from manyview.errors import required
 from manyview.files.atomic import require_free, write_text
 from manyview.growing import Hierarchy
 from manyview.order_audit import MANY_ALIKE, OrderAudit, alike_beyond_chance
@@ -130,13 +130,8 @@ def render(subject: Subject, script: str, *, layout: str = "auto") -> str:
 
 def plotly_script() -> str:
     """plotly's JavaScript, as its Python package carries it."""
-    try:
+    with required("Reports need plotly", "report"):
         from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise DependencyError(
-            "Reports need plotly, which is not installed. Install it: "
-            f"{install_command('report')}."
-        ) from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 

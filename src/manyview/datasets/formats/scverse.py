@@ -21,7 +21,7 @@ from manyview.datasets.raw_data import (
     name_list,
 )
 from manyview.engine.resources import require_room
-from manyview.errors import DependencyError, FileError, install_command
+from manyview.errors import FileError, required
 from manyview.views.containers import is_computed, others_left, place_rows
 
 _CELL_TYPES = ("cell_type", "celltype", "cell_types")
@@ -89,13 +89,8 @@ def _modalities(file: Any) -> dict[str, Any]:
 
 def _table(group: Any, name: str) -> Any:
     """A table of an AnnData group as a pandas DataFrame."""
-    try:
+    with required("Reading AnnData and MuData files needs anndata", "singlecell"):
         from anndata.io import read_elem
-    except ImportError as error:
-        raise DependencyError(
-            "Reading AnnData and MuData files needs the anndata package. Install it: "
-            f"{install_command('singlecell')}."
-        ) from error
     table = read_elem(group[name])
     if not hasattr(table, "index") or not hasattr(table, "columns"):
         raise FileError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from manyview.datasets.layout import arrange
 from manyview.datasets.raw_data import RawData, Request
-from manyview.errors import DependencyError, FileError, install_command
+from manyview.errors import FileError, required
 
 # Each is a folder of files: opening as many takes seconds.
 MAX_ARRAYS = 10_000
@@ -19,13 +19,8 @@ def looks_like_zarr(path: Path) -> bool:
 
 def read(path: Path, request: Request, stack: ExitStack) -> RawData:
     """Numeric arrays of a Zarr group, arranged as views."""
-    try:
+    with required(f"The Zarr store {path.name} needs zarr", "zarr"):
         import zarr
-    except ImportError as error:
-        raise DependencyError(
-            f"{path.name} is a Zarr store, which needs the zarr package. "
-            f"Install it: {install_command('zarr')}."
-        ) from error
     node = zarr.open(str(path), mode="r")
     arrays = {"X": node} if hasattr(node, "shape") else _arrays(node)
     found, skipped = {}, {}
