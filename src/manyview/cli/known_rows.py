@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from manyview.cli import terminal
 from manyview.cli.read_input import from_anywhere, read_labels
 from manyview.errors import FileError, InputError
+from manyview.files.failures import FilesTold
 
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
@@ -125,13 +126,9 @@ def _pairs(source: str, names: list[str] | None) -> Any:
         from manyview.files.npy_file import map_array
 
         return map_array(path)
-    try:
+    advice = "Give pairs of rows as UTF-8 text, two in a line, or as .npy."
+    with FilesTold(f"{path} could not be read", advice, UnicodeDecodeError):
         lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(
-            f"{path} could not be read: {error}. Give pairs of rows as UTF-8 text, "
-            "two in a line, or as .npy."
-        ) from error
     text = [line for line in lines if line.strip()]
     split = "," if text and "," in text[0] else None
     table = [line.split() for line in text] if split is None else list(csv.reader(text))

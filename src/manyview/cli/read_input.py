@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import manyview
 from manyview.errors import FileError, InputError
+from manyview.files.failures import FilesTold
 from manyview.running.progress import shown
 
 if TYPE_CHECKING:
@@ -162,14 +163,12 @@ def read_labels(source: str) -> LabelFile:
     suffix = path.suffix.lower()
     if not path.is_file() or suffix not in (*_TEXT, ".npy"):
         return _from_data(source)
-    try:
+    advice, kinds = (
+        "Give labels as UTF-8 text or .npy.",
+        (UnicodeDecodeError, csv.Error),
+    )
+    with FilesTold(f"{path} could not be read", advice, *kinds):
         return _from_npy(path) if suffix == ".npy" else _from_text(path)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(
-            f"{path} could not be read: {error}. Give labels as UTF-8 text or .npy."
-        ) from error
 
 
 def _from_data(source: str) -> LabelFile:

@@ -22,6 +22,7 @@ from manyview.datasets.many_files import combine, files_in
 from manyview.datasets.one_file import IN_PROCESS, detect_format, read_file
 from manyview.datasets.raw_data import RawData, Request, in_memory, name_list, tell
 from manyview.errors import FileError, InputTypeError
+from manyview.files.failures import FilesTold
 from manyview.views.arguments import check_path
 from manyview.views.views import Views
 
@@ -142,7 +143,7 @@ def _read_one(
     path: Path, request: Request, sandbox: Sandbox, verify: bool | None
 ) -> RawData:
     """In this process where that is safe, else in the child."""
-    try:
+    with FilesTold(f"{path} could not be read", "Give a file you may read."):
         kind = detect_format(path)
         if kind == "folder":
             return select_parts(open_data_folder(path, verify=verify), request)
@@ -154,12 +155,6 @@ def _read_one(
                 return raw
             raw.require_room(request.memory_limit, path.name)
             return replace(raw, views=[in_memory(v) for v in raw.views])
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(
-            f"{path} could not be read: {error.strerror}. Give a file you may read."
-        ) from error
 
 
 def find_anchors(name: str | Path) -> tuple[list[Any], Path] | None:

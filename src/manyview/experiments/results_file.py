@@ -14,8 +14,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from manyview.errors import FileError
 from manyview.experiments.planned_run import Record, Run, Task
+from manyview.files.failures import FilesTold
 
 FILE = "results.jsonl"
 
@@ -25,20 +25,16 @@ class Results:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        try:
+        advice = "Name a folder that can be written."
+        with FilesTold(f"{folder} cannot hold results", advice):
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(
-                f"{folder} cannot hold results: {error.strerror}. Name a folder "
-                "that can be written."
-            ) from error
         self.path = self.folder / FILE
 
     def append(self, record: Record) -> None:
         """Add one record, whole or not at all."""
         line = json.dumps(record, sort_keys=True, allow_nan=False) + "\n"
         with (
-            _in_words(self.path),
+            _told(self.path),
             FileLock(self.folder / f".{FILE}.lock"),
             self.path.open("ab+", buffering=0) as file,
         ):
@@ -62,7 +58,7 @@ class Results:
         """False while another process works on the same task."""
         path = self.folder / ".claims" / task.key
         lock = FileLock(path, timeout=0)
-        with _in_words(path.parent):
+        with _told(path.parent):
             path.parent.mkdir(exist_ok=True)
             with suppress(Timeout):
                 lock.acquire()
@@ -102,12 +98,6 @@ def _write(file: FileIO, line: bytes) -> None:
         raise
 
 
-@contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(
-            f"{path} could not be written: {error.strerror}. Make room, or name a "
-            "folder you may write to; finished runs are kept."
-        ) from error
+def _told(path: Path) -> FilesTold:
+    advice = "Make room, or name a folder you may write to; finished runs are kept."
+    return FilesTold(f"{path} could not be written", advice)

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from manyview.errors import FileError
+from manyview.files.failures import FilesTold
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
     _sweep(target)
     part = _neighbour(target)
     try:
-        with _in_words(target):
+        with _told(target):
             yield part
             _flush(part)
             part.replace(target)
@@ -54,7 +55,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     _sweep(target)
     folder = _neighbour(target)
     try:
-        with _in_words(target):
+        with _told(target):
             folder.mkdir()
             yield folder
             for file in folder.iterdir():
@@ -64,17 +65,9 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def _in_words(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(
-            f"{target} was not written: {error.strerror or error}. Choose a folder "
-            "with enough room that you may write to."
-        ) from error
+def _told(target: Path) -> FilesTold:
+    advice = "Choose a folder with enough room that you may write to."
+    return FilesTold(f"{target} was not written", advice)
 
 
 def _prefix(target: Path) -> str:

@@ -31,6 +31,7 @@ from manyview.errors import FileError, InputError, InputTypeError
 from manyview.files.atomic import atomic_file, is_unfinished, write_text
 from manyview.files.codec import Encoder, decode
 from manyview.files.container import read_container, write_container
+from manyview.files.failures import FilesTold
 from manyview.files.json_value import json_value
 from manyview.files.npy_file import map_array, write_array
 from manyview.files.schema import PLACE
@@ -137,12 +138,9 @@ class Checkpoint(NoCheckpoint):
         if not path.exists():
             write_text(path, json.dumps(mine, indent=1))
             return
-        try:
+        advice, kinds = "Remove the folder to start anew.", (ValueError, TypeError)
+        with FilesTold(f"{path} is damaged", advice, *kinds):
             known = dict(json.loads(path.read_text()))
-        except (OSError, ValueError, TypeError) as error:
-            raise FileError(
-                f"{path} is damaged: {error}. Remove the folder to start anew."
-            ) from error
         for name in sorted({*known, *mine}):
             if known.get(name) != mine.get(name):
                 raise InputError(
@@ -160,13 +158,9 @@ def _make_folder(path: str | os.PathLike[str]) -> Path:
         raise InputTypeError(
             f"checkpoint={path!r} is no path. Give the name of a folder, or None."
         ) from error
-    try:
+    failure = f"checkpoint={str(folder)!r} is no folder that can be made"
+    with FilesTold(failure, "Choose another path."):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"checkpoint={str(folder)!r} is no folder that can be made: "
-            f"{error.strerror or error}. Choose another path."
-        ) from error
     known = folder / FIT
     # A fit that was killed before its first save may have left that one unfinished.
     others = (p for p in folder.iterdir() if not is_unfinished(p, known))

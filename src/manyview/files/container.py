@@ -20,6 +20,7 @@ import numpy as np
 from manyview.engine.resources import parse_size, require_room
 from manyview.errors import FileError
 from manyview.files.atomic import atomic_file
+from manyview.files.failures import FilesTold
 from manyview.files.npy_file import read_array
 
 # A million fitted numbers written out in JSON are 20 MB; more is no description.
@@ -54,19 +55,12 @@ def read_container(
 ) -> tuple[dict[str, Any], list[Any]]:
     """The content and the arrays of a `what` that `write_container` wrote."""
     name = source.name
-    try:
-        with source.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            require_room(size, parse_size(memory_limit), f"The {what} {name}")
-            _check_digest(file, size, name, what)
-            return _read(file, size, name, what)
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(
-            f"{source} could not be read: {error.strerror or error}. Give a file "
-            "written by save."
-        ) from error
+    told = FilesTold(f"{source} could not be read", "Give a file written by save.")
+    with told, source.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        require_room(size, parse_size(memory_limit), f"The {what} {name}")
+        _check_digest(file, size, name, what)
+        return _read(file, size, name, what)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -24,6 +24,7 @@ import numpy as np
 
 from manyview.errors import FileError, InputError
 from manyview.files.atomic import atomic_folder
+from manyview.files.failures import FilesTold
 from manyview.files.json_value import json_value
 
 FORMAT = 1  # of run.json: the first; another one is refused
@@ -128,13 +129,9 @@ def writing(
     """
     target = check_target(out, force=force)
     meta = _meta(run)
-    try:
+    advice = "Choose another place to write to."
+    with FilesTold(f"{target.parent} could not be made", advice):
         target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"{target.parent} could not be made: {error.strerror}. Choose another "
-            "place to write to."
-        ) from error
     with atomic_folder(target) as folder:
         np.save(folder / "labels.npy", run.labels, allow_pickle=False)
         _write_labels(folder / "labels.csv", run)

@@ -13,7 +13,8 @@ import numpy as np
 from manyview.arrays.ops import Matrix, to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
-from manyview.errors import FileError, InputError, InputTypeError
+from manyview.errors import InputError, InputTypeError
+from manyview.files.failures import FilesTold
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, read_meta, versions
 from manyview.growing import Hierarchy
@@ -273,12 +274,8 @@ def _reads_order(model: Any, method: str, settings: Mapping[str, Any]) -> bool |
 
 
 def _read(path: Path) -> Matrix:
-    try:
+    with FilesTold(f"{path} could not be read", "Run manyview fit again.", ValueError):
         return np.asarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise FileError(
-            f"{path} could not be read: {error}. Run manyview fit again."
-        ) from error
 
 
 def _rows_of_run(views: Views, names: Matrix | None) -> Views:
