@@ -30,7 +30,7 @@ from manyview.experiments.estimators import (
 from manyview.experiments.execute import Limits, execute
 from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.results_file import Results
-from manyview.experiments.seed_summary import SCORES, by, summarise
+from manyview.experiments.seed_summary import SCORES, Summary, by, summarise
 from manyview.files.atomic import write_text
 from manyview.present.table import Table
 from ranking import better_preparations, score_tables, standing, standing_tables
@@ -161,9 +161,25 @@ def write(out: Path, tables: list[Table], content: dict[str, Any]) -> None:
     """All tables on one Markdown page and each by itself; the figures as JSON."""
     for table in tables:
         table.write(out / "tables")
+    write_page(out, tables, content)
+
+
+def write_page(out: Path, tables: list[Table], content: dict[str, Any]) -> None:
+    """All tables on one Markdown page; the figures as JSON."""
     page = "# The honest benchmark\n\n" + "\n".join(t.to_markdown() for t in tables)
     write_text(out / "honest.md", page)
     write_text(out / "honest.json", json.dumps(content, indent=1, sort_keys=True))
+
+
+def shuffled_tables(
+    rows: list[dict[str, Any]], better: list[dict[str, Any]], found: list[Summary]
+) -> list[Table]:
+    """Standing of all and of the better preparations, then every score."""
+    tables = standing_tables(rows, "standing")
+    tables += standing_tables(
+        better, "better-preparation", "better preparation of each"
+    )
+    return tables + score_tables(found, "shuffled", "Rows shuffled")
 
 
 def benchmark(
@@ -173,12 +189,8 @@ def benchmark(
     records = execute(shuffled_runs(plan), results, limits)
     summaries = summarise(records)
     rows = standing(summaries, results, plan.groups)
-    tables = standing_tables(rows, "standing")
     better = standing(better_preparations(summaries), results, plan.groups)
-    tables += standing_tables(
-        better, "better-preparation", "better preparation of each"
-    )
-    tables += score_tables(summaries, "shuffled", "Rows shuffled")
+    tables = shuffled_tables(rows, better, summaries)
     content: dict[str, Any] = {"standing": rows, "shuffled": _plain(records)}
     content |= {"better": better, "groups": plan.groups}
     write(results.folder, tables, content)

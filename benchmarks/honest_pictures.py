@@ -44,11 +44,11 @@ class Difference(NamedTuple):
 def read(folder: Path) -> list[Summary]:
     """The runs on shuffled rows, the better preparation of every method."""
     entries = json.loads((folder / "honest.json").read_text("utf-8"))["shuffled"]
-    found = [_summary(e) for e in entries if not e["setting"]]
+    found = [summary(e) for e in entries if not e["setting"]]
     return better_preparations(found)
 
 
-def _summary(entry: dict[str, Any]) -> Summary:
+def summary(entry: dict[str, Any]) -> Summary:
     """A data set and method again as one record per seed."""
     scores = {n: entry["scores"].get(n, []) for n in SCORES}
     records = [

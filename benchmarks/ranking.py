@@ -45,11 +45,16 @@ def score_tables(summaries: Sequence[Summary], name: str, title: str) -> list[Ta
 
 
 def standing(
-    summaries: Sequence[Summary], results: Results, groups: Mapping[str, Iterable[str]]
+    summaries: Sequence[Summary],
+    results: Results | None,
+    groups: Mapping[str, Iterable[str]],
 ) -> list[dict[str, Any]]:
-    """Means, ranks and agreement of every method over every group of data sets."""
+    """Means, ranks and agreement of every method over every group of data sets.
+
+    Without `results` there are no labels that could agree.
+    """
     out = []
-    agreed = {id(s): agreement(s, results) for s in summaries}
+    agreed = {id(s): agreement(s, results) if results else None for s in summaries}
     for group, names in groups.items():
         wanted = set(names)
         inside = [s for s in summaries if s.data in wanted]
