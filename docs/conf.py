@@ -72,7 +72,7 @@ html_static_path = ["_static"]
 html_css_files = ["manyview.css"]
 ALONE = (
     *("index", "quickstart", "row_order", "choosing_a_method", "honest_benchmark"),
-    *("how_it_works", "adding_a_method", "compared_methods"),
+    *("how_it_works", "adding_a_method", "compared_methods", "awa"),
 )
 html_sidebars = {page: [] for page in ALONE}
 html_show_sourcelink = False

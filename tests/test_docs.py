@@ -254,6 +254,18 @@ def test_the_readme_shows_rows_of_the_comparison() -> None:
     assert table in (ROOT / "README.md").read_text("utf-8")
 
 
+def test_the_table_of_awa_has_the_papers_figures_beside_ours() -> None:
+    run = {"data": "AwA-5view", "setting": {}, "status": "ok", "cpu_s": 7.0}
+    scores = {"ACC": 0.5, "NMI": 0.6, "ARI": 0.7}
+    ours = [("file", "S2MVTC as published"), ("shuffled", "AnchorSpectral")]
+    made = script("awa_tables")["main_table"](
+        [run | {"order": o, "method": m, "scores": scores} for o, m in ours]
+    )
+    first, second = ([cell.text for cell in row] for row in made.rows)
+    assert first[2:] == ["0.500", "0.600", "0.700", "0.629", "0.812", "0.575", "7"]
+    assert second[5:8] == ["–", "–", "–"]
+
+
 def test_reference_names_everything_public() -> None:
     page = (DOCS / "api" / "index.md").read_text("utf-8")
     listed = set(re.findall(r"^   ([\w.]+)$", page, re.M))
