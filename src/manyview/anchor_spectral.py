@@ -20,7 +20,9 @@ from manyview.stages.anchor_graph import (
     sample_size,
     spread_basis,
 )
+from manyview.stages.cluster_sizes import check_sizes
 from manyview.stages.costs import Cost, graph_cost
+from manyview.stages.priced_clusters import hold_sizes
 from manyview.views.views import Block
 
 
@@ -92,12 +94,22 @@ class AnchorSpectral(GrowsByPieces, PassClusterer):
     n_neighbors: int = 5
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of the views; `y` is ignored."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        cluster_sizes: str | None = None,
+        min_cluster_size: int | None = None,
+    ) -> Self:
+        """Cluster the rows of the views; `y` is ignored, sizes as in `S2MVTC`."""
         self._check_counts("n_graph_anchors", "n_neighbors")
-        views = self._views_to_fit(X, y)
+        views, wanted = self._views_to_fit(X, y), None
+        stated = (cluster_sizes, min_cluster_size)
+        if any(part is not None for part in stated):
+            wanted = check_sizes(*stated, len(views), self.n_clusters)
         with self._engine_for(views) as engine:
-            saved = self._open_checkpoint()
+            saved = self._open_checkpoint(sizes=wanted and wanted.told())
             self._settle_n_clusters(engine, saved)
             size = sample_size(self.n_graph_anchors, self.n_views_)
             # As many seeds as S2MVTC draws: its rounds start from this very graph
@@ -127,7 +139,10 @@ class AnchorSpectral(GrowsByPieces, PassClusterer):
                 seed=seeds[2],
                 saved=saved,
             )
-            self._store_fit(engine, drawn, scalings, found, spectrum)
+            scores = None
+            if wanted is not None:
+                found, scores = hold_sizes(engine, drawn.rows, found, None, wanted)
+            self._store_fit(engine, drawn, scalings, found, spectrum, nodes=scores)
         return self
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:

@@ -61,9 +61,11 @@ from manyview.stages.anchors import (
     plain_features,
     sum_grams,
 )
+from manyview.stages.cluster_sizes import Sizes, check_told, sized_communities
 from manyview.stages.communities import find_communities
 from manyview.stages.costs import Cost, rounds_cost
-from manyview.stages.knowledge import Knowledge, check_knowledge
+from manyview.stages.knowledge import Knowledge
+from manyview.stages.priced_clusters import hold_sizes
 from manyview.stages.refining import refine_clusters
 from manyview.stages.ridge import choose_weights
 from manyview.stages.rounds import (
@@ -209,9 +211,11 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         must_link: Any = None,
         cannot_link: Any = None,
         partial_labels: Any = None,
+        cluster_sizes: str | None = None,
+        min_cluster_size: int | None = None,
         trace: Any = None,
     ) -> Self:
-        """Cluster the rows of the views, and keep to what is known of some.
+        """Cluster the rows of the views, and keep to what is known of them.
 
         Parameters
         ----------
@@ -221,17 +225,20 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             Pairs of rows that share a cluster; pairs that do not.
         partial_labels : array (n_samples,) of int, optional
             The cluster of every row, 0 … n_clusters − 1, where it is known; else −1.
+        cluster_sizes, min_cluster_size : "equal"; int, optional
+            Clusters of n_samples / n_clusters rows, up to one; none of fewer rows.
         trace : array of row numbers, optional
             Keep B_v, Y_v and B_bar of these rows for every round in `trace_`.
         """
         self._check_settings()
         views = self._views_to_fit(X, y)
         given, known = (must_link, cannot_link, partial_labels), None
-        if any(part is not None for part in given):
-            known = check_knowledge(*given, len(views), self.n_clusters)
+        stated = (cluster_sizes, min_cluster_size)
+        if any(part is not None for part in (*given, *stated)):
+            known = check_told(given, stated, len(views), self.n_clusters)
         with self._engine_for(views) as engine:
             told = known and known.told()
-            saved = self._open_checkpoint(trace=trace, links_and_labels=told)
+            saved = self._open_checkpoint(trace=trace, links_and_labels_or_sizes=told)
             self._settle_n_clusters(engine, saved)
             m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
             drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
@@ -283,25 +290,13 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         products: dict[int, Matrix] = {}
         how = (self.anchors, n_anchors, seeds[0], engine.view_order, products)
         anchors = choose_anchors(drawn, scalings, *how)
-        features = plain_features(
-            engine,
-            drawn,
-            scalings,
-            anchors,
-            kernel=self.kernel,
-            lam=self.lam,
-            n_rounds=self.max_iter,
-        )
-        graph = build_graph(
-            drawn,
-            scalings,
-            n_samples=engine.n_samples,
-            n_clusters=self.n_clusters_,
-            n_anchors=self.n_graph_anchors,
-            n_neighbors=self.n_neighbors,
-            seed=seeds[1],
-            products=products,
-        )
+        how_rich: dict[str, Any] = {"lam": self.lam, "n_rounds": self.max_iter}
+        rows = (engine, drawn, scalings, anchors)
+        features = plain_features(*rows, kernel=self.kernel, **how_rich)
+        of_rows = {"n_samples": engine.n_samples, "n_clusters": self.n_clusters_}
+        ties = {"n_anchors": self.n_graph_anchors, "n_neighbors": self.n_neighbors}
+        more: dict[str, Any] = {**of_rows, **ties, "seed": seeds[1]}
+        graph = build_graph(drawn, scalings, **more, products=products)
         return features, graph
 
     def _set_up(
@@ -311,7 +306,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         plain: Features,
         graph: Graph,
         seeds: list[int],
-        known: Knowledge | None,
+        known: Knowledge | Sizes | None,
     ) -> Setup:
         """Ridges, the graph's vectors, and the start of the rounds from these."""
         grams = sum_grams(engine, plain)
@@ -331,6 +326,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         if engine.n_samples <= sizes.exact_rows:
             if known is None:
                 found = find_communities(*rows, found)
+            elif isinstance(known, Sizes):
+                found = sized_communities(*rows, found, known)
             else:
                 found, strange = steer_communities(*rows, known)
         anchors = tuple(kernel.anchors for kernel in features.kernels)
@@ -347,7 +344,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         setup: Setup,
         seed: int,
         saved: NoCheckpoint,
-        known: Knowledge | None,
+        known: Knowledge | Sizes | None,
     ) -> tuple[Clustering, Nodes | Centres | None]:
         """The clusters: communities of few rows; of many, k-means' refined ones."""
         first = setup.partition
@@ -358,8 +355,11 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         rows = (engine, self.n_clusters_, drawn.rows)
         found = kmeans(*rows, n_init=self.n_init, seed=seed, first=first, saved=saved)
         how = (setup.start.features.scalings, setup.spectrum.weights)
-        found, scores = refine_clusters(engine, drawn, *how, found)
         self.conflicts_ = NO_CONFLICTS
+        if isinstance(known, Sizes):
+            found, scores = refine_clusters(engine, drawn, *how, found, known)
+            return hold_sizes(engine, drawn.rows, found, scores, known)
+        found, scores = refine_clusters(engine, drawn, *how, found)
         if known is None:
             return found, scores
         steered = steer_clusters(engine, drawn.rows, found, self.n_clusters_, known)
@@ -380,16 +380,9 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         )
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
-        return rounds_cost(
-            n_samples,
-            n_features,
-            itemsize,
-            self,
-            graph=True,
-            n_rounds=self.max_iter,
-            communities=n_samples <= sizes.exact_rows,
-            refined=n_samples > sizes.exact_rows,
-        )
+        few = n_samples <= sizes.exact_rows
+        how: Any = {"n_rounds": self.max_iter, "communities": few, "refined": not few}
+        return rounds_cost(n_samples, n_features, itemsize, self, graph=True, **how)
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make B_bar, on other rows."""

@@ -211,3 +211,16 @@ def test_pairs_that_are_none_are_named(manyview, folder, options, said) -> None:
     code, _, err = manyview("fit", "a.npy", "-k", 4, "-o", "run", *options)
     assert code != 0 and said in err.replace("\n", " ")
     assert not Path("run").exists()
+
+
+def test_sizes_of_clusters_are_stated(manyview, folder) -> None:
+    fit = "fit", "a.npy", "b.npy", "-k", 4, "-o"
+    assert manyview(*fit, "run", "--cluster-sizes", "equal").code == 0
+    counts = np.bincount(np.load("run/labels.npy"))
+    assert counts.max() - counts.min() <= 1
+    assert read_meta("run")["sizes"] == {"cluster_sizes": "equal"}
+    code, _, err = manyview(*fit, "no", "--min-cluster-size", 10**6)
+    assert code != 0 and "min_cluster_size=1000000 cannot be had" in err
+    options = "--method", "concat-kmeans", "--min-cluster-size", 2
+    code, _, err = manyview(*fit, "no", *options)
+    assert code != 0 and "Leave --min-cluster-size out" in err.replace("\n", " ")

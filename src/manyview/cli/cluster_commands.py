@@ -50,6 +50,8 @@ def fit(
     known: options.KnownRows = None,
     must_link: options.MustLink = None,
     cannot_link: options.CannotLink = None,
+    cluster_sizes: options.ClusterSizes = None,
+    min_cluster_size: options.MinClusterSize = None,
     view: options.ViewNames = None,
     fill: options.Fill = None,
     join: options.Join = None,
@@ -74,7 +76,8 @@ def fit(
     place = place_settings(engine, scheduler, checkpoint, memory_limit)
     given = smooth | parse_settings(settings) | place
     model = make_estimator(method, clusters, seed, given)
-    told = KnownRows(model, known, must_link, cannot_link)
+    sizes = {"cluster_sizes": cluster_sizes, "min_cluster_size": min_cluster_size}
+    told = KnownRows(model, known, must_link, cannot_link, **sizes)
     result = RunOutput(out, files, write_back, force=force)
     with connected(scheduler):
         far = scheduler is not None

@@ -1,4 +1,8 @@
-"""``--known``, ``--must-link`` and ``--cannot-link``: what is known of some rows."""
+"""What is known beforehand: of some rows, and of the sizes of the clusters.
+
+``--known``, ``--must-link``, ``--cannot-link``, ``--cluster-sizes`` and
+``--min-cluster-size``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ _MOST_SHOWN = 5  # rows in one line of a terminal
 
 
 class KnownRows:
-    """What the three options ask for, for ``fit`` and for the record of the run.
+    """What the options ask for, for ``fit`` and for the record of the run.
 
     A method that cannot keep to it is refused here, before the data are read.
     """
@@ -33,13 +37,21 @@ class KnownRows:
         labels: str | None,
         must_link: str | None,
         cannot_link: str | None,
+        **sizes: Any,
     ) -> None:
         self._labels = labels
         pairs = {"must_link": must_link, "cannot_link": cannot_link}
         self._pairs = {name: path for name, path in pairs.items() if path is not None}
         self._classes: list[str] = []
         asked = self._pairs or labels is not None
-        if asked and "partial_labels" not in inspect.signature(model.fit).parameters:
+        taken = inspect.signature(model.fit).parameters
+        self._sizes = {name: x for name, x in sizes.items() if x is not None}
+        for name in self._sizes.keys() - taken.keys():
+            raise InputError(
+                f"{type(model).__name__} finds clusters of any size. Leave "
+                f"--{name.replace('_', '-')} out, or use S2MVTC or AnchorSpectral."
+            )
+        if asked and "partial_labels" not in taken:
             raise InputError(
                 f"{type(model).__name__} cannot keep to what is known of some rows. "
                 "Leave --known, --must-link and --cannot-link out, or use S2MVTC."
@@ -51,16 +63,16 @@ class KnownRows:
         names = None if names is None else [str(n) for n in names]
         given: dict[str, Any] = {
             option: _pairs(path, names) for option, path in self._pairs.items()
-        }
+        } | self._sizes
         if self._labels is not None:
             found = _by_name(self._labels, names)
             given["partial_labels"], self._classes = _numbered(found)
         return given
 
     def record(self, model: Any) -> dict[str, Any]:
-        """For the record: the files, the classes by number, and rows in conflict."""
+        """For the record: sizes, files, classes by number, and rows in conflict."""
         if not self._pairs and self._labels is None:
-            return {}
+            return {"sizes": self._sizes} if self._sizes else {}
         files = {"partial_labels": self._labels, **self._pairs}
         known = {
             n: from_anywhere(path) for n, path in files.items() if path is not None

@@ -43,6 +43,13 @@ CannotLink = Annotated[
     str | None,
     Option(metavar="FILE", help="Pairs of rows that do not, two in a line."),
 ]
+ClusterSizes = Annotated[
+    str | None,
+    Option(metavar="equal", help="All clusters have the same number of rows."),
+]
+MinClusterSize = Annotated[
+    int | None, Option(metavar="ROWS", help="No cluster has fewer rows.")
+]
 KnownClasses = Annotated[
     str | None,
     Option(

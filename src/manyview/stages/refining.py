@@ -24,6 +24,7 @@ from manyview.kmeans.passes import (
     pick,
 )
 from manyview.stages.block_model import members
+from manyview.stages.cluster_sizes import Sizes, sized
 from manyview.stages.communities import row_graph
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling
@@ -69,11 +70,12 @@ def refine_clusters(
     scalings: tuple[Scaling, ...],
     view_weights: Matrix,
     found: Clustering,
+    wanted: Sizes | None = None,
 ) -> tuple[Clustering, Centres | None]:
     """The clusters after moves of drawn rows, and the scores that give them.
 
-    Nothing changes, and there are no such scores, where rows are too few for the
-    clusters.
+    With `wanted` sizes the drawn rows are brought to these. Nothing changes, and
+    there are no such scores, where rows are too few for the clusters.
     """
     n_clusters = len(found.centres.points)
     rows = drawn.rows[: min(REFINED_ROWS, sizes.exact_rows)]
@@ -89,6 +91,9 @@ def refine_clusters(
     labels = np.asarray(to_host(pick(engine, LABELS, some.rows)))
     first = np.unique(place, return_index=True)[1]
     labels = moved(graph, labels[first], n_clusters)[place]
+    if wanted is not None:
+        part = wanted.of_sample(len(labels), engine.n_samples)
+        labels = sized(graph, place, labels, n_clusters, part)
     points = np.asarray(to_host(in_float64(pick(engine, FIELD, some.rows))))
     scores = discriminants(points, labels, found.centres.points)
     total, _ = engine.run(assign_step, scores, title="Refining", views=False)
