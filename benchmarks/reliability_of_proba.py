@@ -109,9 +109,8 @@ def draw(lines: list[dict[str, Any]], bins: list[Bins]) -> Figure:
     title = "Stated certainty and rows that are right: S2MVTC, shuffled rows, seed 0"
     figure = new_figure(10, 5.4, title)
     left, right = figure.subplots(1, 2)
-    for axis in (left, right):
-        axis.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=":")
-        axis.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
+    left.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=":")
+    left.set(xlim=(0, 1.02), ylim=(0, 1.02))
     for one in bins:
         there = one.counts >= LEAST_ROWS
         left.plot(one.stated[there], one.found[there], color="0.75", linewidth=1)
@@ -123,13 +122,18 @@ def draw(lines: list[dict[str, Any]], bins: list[Bins]) -> Figure:
     left.plot(x, y, color=COLOURS[0], marker="o", linewidth=2)
     left.set(xlabel="stated certainty", ylabel="share of rows that are right")
     left.set_title("bins of all sets (grey) and their mean")
-    for line in lines:
-        right.plot(line["mean certainty"], line["ACC"], "o", color=COLOURS[0])
-        at = (line["mean certainty"], line["ACC"])
-        right.annotate(
-            line["data"], at, xytext=(4, -3), textcoords="offset points", fontsize=6.5
-        )
-    right.set(xlabel="mean certainty", ylabel="ACC", title="one dot per data set")
+    ordered = sorted(lines, key=lambda line: line["ACC"] - line["mean certainty"])
+    for place, line in enumerate(ordered):
+        ends = (line["mean certainty"], line["ACC"])
+        right.plot(ends, (place, place), color="0.75", linewidth=2, zorder=1)
+    for name, marker in (("mean certainty", "o"), ("ACC", "D")):
+        colour = COLOURS[0] if name == "ACC" else COLOURS[1]
+        values = [line[name] for line in ordered]
+        right.plot(values, range(len(values)), marker, color=colour, label=name)
+    right.set_yticks(range(len(ordered)))
+    right.set_yticklabels([line["data"] for line in ordered], fontsize=8)
+    right.set(xlim=(0, 1.02), title="means of every data set")
+    right.legend(loc="lower left", fontsize=8)
     return figure
 
 
