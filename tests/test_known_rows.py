@@ -65,6 +65,25 @@ def test_labels_that_are_known_are_kept_and_help_the_others(views, plain, road):
     assert (model.labels_[rest] == views.labels[rest]).mean() > 0.6
 
 
+def test_labels_of_which_a_tenth_is_wrong_cost_the_others_nothing(views, plain, road):
+    told = partial(views)
+    known = np.flatnonzero(told >= 0)
+    told[known[::10]] = (told[known[::10]] + 1) % K
+    labels = model_of().fit(views, partial_labels=told).labels_
+    np.testing.assert_array_equal(labels[known], told[known])
+    rest = told < 0
+    ours = accuracy(views.labels[rest], labels[rest])
+    assert ours > accuracy(views.labels[rest], plain.labels_[rest])
+
+
+def test_links_between_any_rows_leave_the_others_as_they_were(views, plain):
+    must, cannot = pairs_of(views)
+    labels = model_of().fit(views, must_link=must, cannot_link=cannot).labels_
+    rest = np.setdiff1d(np.arange(len(views)), np.concatenate([must, cannot]))
+    ours = accuracy(views.labels[rest], labels[rest])
+    assert ours > accuracy(views.labels[rest], plain.labels_[rest]) - 0.02
+
+
 def test_links_are_kept(views, road):
     must, cannot = pairs_of(views, 40)
     model = model_of().fit(views, must_link=must, cannot_link=cannot)

@@ -1,4 +1,4 @@
-"""What becomes of features that cannot be had."""
+"""What becomes of features that cannot be had, and what partitions agree on."""
 
 import numpy as np
 import pytest
@@ -23,3 +23,33 @@ def test_vectors_that_do_not_converge_are_done_without(
     monkeypatch.setattr(steering, "eigsh", never)
     model = S2MVTC(4, random_state=0).fit(views, partial_labels=told)
     assert (model.labels_ == labels).mean() > 0.95
+
+
+def agreed(partitions, monkeypatch):
+    """What five partitions agree on: these, by the seeds 0 … 4."""
+    monkeypatch.setattr(
+        steering, "leiden_with_k", lambda graph, k, seed: np.array(partitions[seed])
+    )
+    return steering._agreed(sp.csr_array((6, 6)), 2, 0)
+
+
+def test_a_partition_that_is_off_by_chance_is_outvoted(monkeypatch):
+    most, renamed = [0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]
+    found = agreed([[0, 0, 1, 1, 1, 1], most, renamed, most, renamed], monkeypatch)
+    assert found.argmax(axis=1).tolist() == most
+    np.testing.assert_allclose(found[2], [0.8, 0.2])
+
+
+def test_no_cluster_is_nobodys(monkeypatch):
+    first, others = [0, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1]
+    monkeypatch.setattr(steering, "linear_sum_assignment", lambda cost: (None, [1, 1]))
+    found = agreed([first, *[others] * 4], monkeypatch)
+    assert found.argmax(axis=1).tolist() == first
+
+
+def test_a_kernel_leaves_rows_without_the_view_at_zero():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    present = np.arange(30)[:, None] > 3
+    Z = steering._kernels([np.where(present, X, 0.0)], present, seed=0)
+    assert not Z[:4].any() and np.abs(Z[4:].mean(axis=0)).max() < 1e-12
+    assert (Z * Z).sum(axis=1).mean() == pytest.approx(1.0)
