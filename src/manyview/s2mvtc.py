@@ -329,7 +329,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             elif isinstance(known, Sizes):
                 found = sized_communities(*rows, found, known)
             else:
-                found, strange = steer_communities(*rows, known)
+                found, strange = steer_communities(*rows, found, known)
         anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)
 

@@ -63,12 +63,20 @@ def find_communities(
     """Labels of all rows, in the order drawn; `others` are what the embedding says."""
     rows = row_graph(drawn, scalings, view_weights, n_clusters)
     labels = leiden_with_k(rows.graph, n_clusters, seed)
+    return settled(rows, labels, others, n_clusters)[rows.place]
+
+
+def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> Matrix:
+    """The labels of the graph's rows, or what the embedding says, moved by the views.
+
+    `others` are labels of all drawn rows.
+    """
     others = others[np.unique(rows.place, return_index=True)[1]]
     if tells_more(rows.of_views, others, labels, n_clusters):
-        settled = moved_by_views(rows.of_views, others, n_clusters)
-        if np.mean(settled == others) >= LEAST_KEPT:
-            return settled[rows.place]
-    return moved_by_views(rows.of_views, labels, n_clusters)[rows.place]
+        moved = moved_by_views(rows.of_views, others, n_clusters)
+        if np.mean(moved == others) >= LEAST_KEPT:
+            return moved
+    return moved_by_views(rows.of_views, labels, n_clusters)
 
 
 def row_graph(

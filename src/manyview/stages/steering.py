@@ -22,7 +22,7 @@ from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.stages.class_scores import Told, class_scores
-from manyview.stages.communities import RowGraph, row_graph
+from manyview.stages.communities import RowGraph, row_graph, settled
 from manyview.stages.keeping_apart import keep_apart
 from manyview.stages.knowledge import Knowledge
 from manyview.stages.leiden import leiden_with_k
@@ -61,15 +61,21 @@ def steer_communities(
     view_weights: Matrix,
     n_clusters: int,
     seed: int,
+    others: Matrix,
     knowledge: Knowledge,
 ) -> Steered:
-    """Labels of all rows, in the order drawn, and the caller's rows in conflict."""
+    """Labels of all rows, in the order drawn, and the caller's rows in conflict.
+
+    `others` are the labels that the embedding gives without knowledge.
+    """
     known = knowledge.as_drawn(np.argsort(drawn.caller_rows)[knowledge.rows])
     rows = row_graph(drawn, scalings, view_weights, n_clusters)
     node = rows.place[known.rows]
     graph = _cut(rows.graph, node[known.apart])
     joined, home = _contracted(graph, node, known.tied)
-    found = _agreed(joined, n_clusters, seed)[home]
+    several = (leiden_with_k(joined, n_clusters, seed + i) for i in range(PARTITIONS))
+    several = (settled(rows, x[home], others, n_clusters) for x in several)
+    found = _agreed(list(several), n_clusters)
     near = sp.diags_array(inverse(graph.sum(axis=1))) @ graph
     views = _alike(rows, seed)
     own = np.concatenate(views, axis=1)
@@ -183,21 +189,19 @@ def _contracted(
     return joined, home
 
 
-def _agreed(graph: sp.csr_array, n_clusters: int, seed: int) -> Matrix:
-    """The share (n, k) of several partitions in which a node is in a cluster.
+def _agreed(partitions: Sequence[Matrix], n_clusters: int) -> Matrix:
+    """The share (n, k) of the partitions in which a row is in a cluster.
 
     Clusters are those of the first, which stands alone where one of them is nobody's.
     """
-    first = leiden_with_k(graph, n_clusters, seed)
-    members = np.eye(n_clusters)[first]
+    members = np.eye(n_clusters)[partitions[0]]
     share = members.copy()
-    for more in range(1, PARTITIONS):
-        other = np.eye(n_clusters)[leiden_with_k(graph, n_clusters, seed + more)]
-        # A node counts for no more than another: those of many rows are few.
+    for labels in partitions[1:]:
+        other = np.eye(n_clusters)[labels]
         _, same = linear_sum_assignment(-(members.T @ other))
         share += other[:, same]
-    full = np.unique(share.argmax(axis=1)).size == n_clusters
-    return share / PARTITIONS if full else members
+    fewer = np.unique(share.argmax(axis=1)).size < np.unique(partitions[0]).size
+    return members if fewer else share / len(partitions)
 
 
 def _vectors(graph: sp.csr_array, n_clusters: int, seed: int) -> Matrix:
