@@ -5,12 +5,13 @@ nearest points weigh most for, each by the inverse of its squared distance: a ro
 the fit, which lies on its own point, keeps its label.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     in_float64,
     like,
@@ -32,8 +33,6 @@ from manyview.kmeans.passes import (
     pick,
 )
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 NEAREST = 10  # points that a new row asks: the usual number of neighbours
 # Squared distances below this share of the rows' own are rounding: no distance at all.

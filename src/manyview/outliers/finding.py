@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.engine.local import open_engine
 from manyview.errors import InputError
 from manyview.kmeans.passes import LABELS
@@ -25,8 +25,6 @@ from manyview.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 SHOWN_ROWS = 12  # of the table and the figure: a screen
 REASONS = ("far from other rows", "its neighbours are elsewhere", "of unusual size")

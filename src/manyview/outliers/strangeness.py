@@ -15,6 +15,7 @@ import numpy as np
 
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     at_least_zero,
     cast,
     dense,
@@ -32,8 +33,6 @@ from manyview.kmeans.passes import LABELS, pick
 from manyview.stages.sampling import NEIGHBOURS, Draw, choose_scalings, draw
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 STRANGENESS = "strangeness"
 # Rows that all are compared with: as many products as features of 1,000 anchors take.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import Matrix, to_host
 from manyview.errors import UnsupportedError
 from manyview.present.page import fill_template, notebook_html
 from manyview.present.plot import COLOURS, Map, choose_rows, draw_embedding, flatten
@@ -15,8 +15,6 @@ from manyview.views.parsing import is_dask
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Matrix = np.ndarray[Any, Any]
 
 # Points of the small map, and clusters in its table: what a cell shows at a glance.
 MOST_POINTS = 600

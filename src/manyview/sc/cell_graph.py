@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from manyview.arrays.ops import Matrix
 from manyview.stages.neighbour_graph import nearest_rows, self_tuned_graph
-
-Matrix = np.ndarray[Any, Any]
 
 N_NEIGHBORS = 15  # scanpy's own default
 

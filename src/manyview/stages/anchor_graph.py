@@ -27,6 +27,7 @@ from manyview.arrays.linear import (
 )
 from manyview.arrays.ops import (
     Array,
+    Matrix,
     cast,
     has_float64,
     in_float64,
@@ -45,8 +46,6 @@ from manyview.stages.anchors import anchors_of_views
 from manyview.stages.sampling import SAMPLED, Draw
 from manyview.stages.scaling import Scaling, apply_scaling, hide_empty_rows, inverse
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 # Chosen on the tuning half (DESIGN.md, "Anchors at several resolutions"): draws side
 # by side at most, rows per finest anchor, resolutions, each a quarter of the one

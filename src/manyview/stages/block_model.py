@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-Matrix = np.ndarray[Any, Any]
+from manyview.arrays.ops import Matrix
+
 Graphs = Sequence[sp.csr_array]
 
 # Sweeps over the rows, and the share of them below which moves no longer matter; five

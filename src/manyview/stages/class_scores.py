@@ -19,9 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 from sklearn.covariance import ledoit_wolf_shrinkage
 
-from manyview.arrays.ops import index_sum
-
-Matrix = np.ndarray[Any, Any]
+from manyview.arrays.ops import Matrix, index_sum
 
 # Rows that the members of a cluster count for in its mean where none is labelled, the
 # number of labels that halves this, and rows they count for in the covariance, with

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import is_on_gpu, to_host
+from manyview.arrays.ops import Matrix, is_on_gpu, to_host
 from manyview.stages.block_model import moved_by_views, tells_more
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
@@ -24,8 +24,6 @@ from manyview.stages.neighbour_graph import (
 )
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling, apply_scaling
-
-Matrix = np.ndarray[Any, Any]
 
 # Neighbourhoods whose graphs are summed, and how many ties of a view's rows they may
 # come to: more take Leiden longer than all the rest of a fit. Several sizes were

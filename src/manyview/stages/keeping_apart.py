@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-Matrix = np.ndarray[Any, Any]
+from manyview.arrays.ops import Matrix
 
 # Choices until the search gives up: a second or so. Links that people give are
 # settled by one choice for each group.

@@ -7,12 +7,12 @@ of the embedding (R. A. Fisher, 1936). Moves keep what k-means gets right, which
 are one cluster at large, and mend where it is wrong: between neighbours.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import in_float64, to_host
+from manyview.arrays.ops import Matrix, in_float64, to_host
 from manyview.engine.contract import Engine, sizes
 from manyview.kmeans.passes import (
     FIELD,
@@ -29,8 +29,6 @@ from manyview.stages.communities import row_graph
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 # Rows that are moved: twice as many were level, half as many a little worse.
 REFINED_ROWS = 4096

@@ -8,7 +8,7 @@ in the embedding, and all others follow their nearest ones.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils.extmath import randomized_svd
 
-from manyview.arrays.ops import dense, like, namespace, to_host
+from manyview.arrays.ops import Matrix, dense, like, namespace, to_host
 from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
@@ -30,8 +30,6 @@ from manyview.stages.neighbour_graph import normalised
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling, inverse
 from manyview.views.views import Block
-
-Matrix = np.ndarray[Any, Any]
 
 # The graph's vectors per cluster, and at most: two per cluster score best there, and
 # more of them than that many take longer than all the rest of a fit.
