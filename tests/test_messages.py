@@ -54,11 +54,17 @@ def calls(of):
             call = node.exc if of is ast.Raise and isinstance(node, of) else node
             if isinstance(node, of) and isinstance(call, ast.Call):
                 kind = ast.unparse(call.func).rpartition(".")[2]
-                yield Raised(place, kind, as_text(call.args[0]) if call.args else None)
+                message = as_text(call.args[0]) if call.args else None
+                if kind == "FilesTold":  # puts what the system says in between
+                    kind, advice = "FileError", as_text(call.args[1])
+                    message = f"{message}: {{}}. {advice}"
+                yield Raised(place, kind, message)
 
 
 WITH_MESSAGE = [
-    r for r in calls(ast.Call) if r.kind in OURS and r.message not in (None, "{}")
+    r
+    for r in calls(ast.Call)
+    if r.kind in OURS and re.search("[a-z]", (r.message or "").replace("{}", ""))
 ]
 
 
