@@ -139,7 +139,7 @@ class Checkpoint(NoCheckpoint):
             write_text(path, json.dumps(mine, indent=1))
             return
         advice, kinds = "Remove the folder to start anew.", (ValueError, TypeError)
-        with FilesTold(f"{path} is damaged", advice, *kinds):
+        with FilesTold(f"The checkpoint {path} is damaged", advice, *kinds):
             known = dict(json.loads(path.read_text()))
         for name in sorted({*known, *mine}):
             if known.get(name) != mine.get(name):
