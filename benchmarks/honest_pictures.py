@@ -126,7 +126,10 @@ def draw_ranks(summaries: Sequence[Summary], score: str) -> Figure:
     for place, (name, rank) in enumerate(zip(names, ranks, strict=True)):
         colour = COLOURS[0] if name == OURS else COLOURS[7]
         axis.plot(rank, place, "o", color=colour)
-        axis.text(rank + 0.1, place, f"{name}  {rank:.2f}", va="center", color=colour)
+        axis.annotate(
+            f"{name}  {rank:.2f}", (rank, place), (7, 0), textcoords="offset points",
+            va="center", color=colour,
+        )  # fmt: skip
     for first, last in level_groups(ranks, difference):
         axis.plot(
             [ranks[first], ranks[first]], [first, last], lw=4, alpha=0.35, color="grey"
