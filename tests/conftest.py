@@ -114,3 +114,32 @@ def three_views() -> tuple[list[np.ndarray], np.ndarray]:
         centres = 2.5 * rng.normal(size=(4, n_features))
         views.append(centres[labels] + noise * rng.normal(size=(300, n_features)))
     return views, labels
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """A client of two Dask workers in this process."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    asked = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
+    with (
+        distributed.LocalCluster(**asked, processes=False, dashboard_address=":0") as c,
+        distributed.Client(c) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["memory limit", "device", "dask", "mapped"])
+def elsewhere(request, views, tmp_path):
+    """The arrays of the module's views in another place, and parameters for it."""
+    arrays = list(views.arrays)
+    if request.param == "memory limit":
+        return arrays, {"memory_limit": "1GB"}
+    if request.param == "device":
+        pytest.importorskip("torch", reason="torch is not installed")
+        return arrays, {"device": "cpu"}
+    if request.param == "dask":
+        return arrays, {"engine": request.getfixturevalue("workers")}
+    paths = [tmp_path / f"{v}.npy" for v in range(len(arrays))]
+    for path, x in zip(paths, arrays, strict=True):
+        np.save(path, x)
+    return [np.load(path, mmap_mode="r") for path in paths], {}

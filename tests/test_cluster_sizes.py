@@ -73,35 +73,12 @@ def test_sizes_that_are_so_already_change_nothing(kind, views, road):
     assert ari(same.labels_, plain.labels_) > 0.9
 
 
-@pytest.mark.parametrize("place", ["memory limit", "device", "dask", "mapped"])
-def test_other_places_give_the_same(views, place, road, tmp_path, request):
+def test_other_places_give_the_same(views, elsewhere, road):
     here = model_of(S2MVTC).fit(views, cluster_sizes="equal")
-    arrays, more = list(views.arrays), {}
-    if place == "memory limit":
-        more = {"memory_limit": "1GB"}
-    elif place == "device":
-        pytest.importorskip("torch", reason="torch is not installed")
-        more = {"device": "cpu"}
-    elif place == "dask":
-        more = {"engine": request.getfixturevalue("workers")}
-    else:
-        for v, x in enumerate(arrays):
-            np.save(tmp_path / f"{v}.npy", x)
-        arrays = [np.load(tmp_path / f"{v}.npy", mmap_mode="r") for v in range(2)]
+    arrays, more = elsewhere
     model = model_of(S2MVTC, **more).fit(arrays, cluster_sizes="equal")
     assert sizes_of(model) == [100, 100, 101, 101]
     assert ari(np.asarray(model.labels_), here.labels_) >= 0.97
-
-
-@pytest.fixture(scope="module")
-def workers():
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    asked = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
-    with (
-        distributed.LocalCluster(**asked, processes=False, dashboard_address=":0") as c,
-        distributed.Client(c) as client,
-    ):
-        yield client
 
 
 def test_a_stopped_fit_goes_on_and_other_sizes_are_refused(kind, views, tmp_path, road):

@@ -141,33 +141,10 @@ def test_new_rows_follow_the_labels(views, road):
     assert (again == model.labels_).mean() > 0.9  # but for known rows in conflict
 
 
-@pytest.fixture(scope="module")
-def workers():
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    asked = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
-    with (
-        distributed.LocalCluster(**asked, processes=False, dashboard_address=":0") as c,
-        distributed.Client(c) as client,
-    ):
-        yield client
-
-
-@pytest.mark.parametrize("place", ["memory limit", "device", "dask", "mapped"])
-def test_other_places_give_the_same(views, place, road, tmp_path, request):
+def test_other_places_give_the_same(views, elsewhere, road):
     told = partial(views)
     here = model_of().fit(views, partial_labels=told)
-    arrays, more = list(views.arrays), {}
-    if place == "memory limit":
-        more = {"memory_limit": "1GB"}
-    elif place == "device":
-        pytest.importorskip("torch", reason="torch is not installed")
-        more = {"device": "cpu"}
-    elif place == "dask":
-        more = {"engine": request.getfixturevalue("workers")}
-    else:
-        for v, x in enumerate(arrays):
-            np.save(tmp_path / f"{v}.npy", x)
-        arrays = [np.load(tmp_path / f"{v}.npy", mmap_mode="r") for v in range(2)]
+    arrays, more = elsewhere
     model = model_of(**more).fit(arrays, partial_labels=told)
     assert ari(np.asarray(model.labels_), here.labels_) >= 0.97
     assert (np.asarray(model.labels_)[told >= 0] == told[told >= 0]).all()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.linear_model import RidgeCV
 
-from manyview.base import FloatArray, IntArray, MultiViewClusterer
+from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.cell_profiles import components
-from manyview.baselines.parts.parameters import check_parameters
+from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.prepared_rows import prepared_rows
-from manyview.views.arguments import child_seed, generator
+from manyview.views.arguments import child_seed
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -46,7 +46,7 @@ CANDIDATES = (
 
 
 @dataclass(eq=False, repr=False)
-class TURTLE(MultiViewClusterer):
+class TURTLE(ComparedMethod):
     """Labels from which linear classifiers of every view generalise best.
 
     With z_v a row in view v, the labels are the mean over the views of linear task
@@ -109,7 +109,6 @@ class TURTLE(MultiViewClusterer):
     )
     needs: ClassVar[dict[str, str]] = {"torch": "torch"}
 
-    n_clusters: int = 8
     _: KW_ONLY
     gamma: float = 10.0
     n_steps: int = 300
@@ -118,13 +117,10 @@ class TURTLE(MultiViewClusterer):
     scaling: Literal["standard", "auto", "global", "cosine", "unit", "root", None] = (
         "standard"
     )
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""
-        check_parameters(self)
-        rng = generator(self.random_state)
-        views = self._views_to_fit(X, y)
+        views, rng = self._begin(X, y)
         rows = prepared_rows(views, self.scaling, self.n_clusters_, rng)
         found = np.tile(np.arange(len(rows)) % self.n_clusters_, (len(CANDIDATES), 1))
         self.generalisation_ = np.ones(len(CANDIDATES))

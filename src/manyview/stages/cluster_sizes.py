@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from manyview.arrays.ops import Matrix
 from manyview.errors import InputError
-from manyview.stages.communities import find_communities, row_graph
+from manyview.stages.communities import communities, row_graph
 from manyview.stages.knowledge import Knowledge, check_knowledge
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling, inverse
@@ -188,9 +188,8 @@ def sized_communities(
     wanted: Sizes,
 ) -> Matrix:
     """As `find_communities` of the same, and brought to these sizes."""
-    how = (drawn, scalings, view_weights, n_clusters)
-    labels = find_communities(*how, seed, others)
-    rows = row_graph(*how)
+    rows = row_graph(drawn, scalings, view_weights, n_clusters)
+    labels = communities(rows, n_clusters, seed, others)
     return sized(rows.graph, rows.place, labels, n_clusters, wanted)
 
 

@@ -60,6 +60,11 @@ def find_communities(
 ) -> Matrix:
     """Labels of all rows, in the order drawn; `others` are what the embedding says."""
     rows = row_graph(drawn, scalings, view_weights, n_clusters)
+    return communities(rows, n_clusters, seed, others)
+
+
+def communities(rows: RowGraph, n_clusters: int, seed: int, others: Matrix) -> Matrix:
+    """The same, of a graph that is known."""
     labels = leiden_with_k(rows.graph, n_clusters, seed)
     return settled(rows, labels, others, n_clusters)[rows.place]
 
