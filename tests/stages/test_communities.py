@@ -14,6 +14,7 @@ from manyview.stages import communities
 from manyview.stages.communities import (
     LEAST_SIZE,
     MOST_TIES,
+    against_chance,
     distinct,
     find_communities,
     neighbourhoods,
@@ -120,3 +121,28 @@ def test_few_rows_are_cut_by_modularity_and_many_by_k_means():
     new, _, new_own = rings(300, seed=1)
     new_views = [new, new[:, :1] ** 2 + new[:, 1:] ** 2]
     assert ari(new_own, few.predict(new_views)) > 0.95
+
+
+def test_ties_by_chance_weigh_the_same_whatever_views_rows_share():
+    present = np.array([[1, 1], [1, 1], [1, 1], [0, 1], [0, 1]], dtype=bool)
+    parts = [np.outer(there, there).astype(float) for there in present.T]
+    parts = [np.triu(part, 1) + np.triu(part, 1).T for part in parts]
+    parts = [sp.csr_array(part) for part in (parts[0], 3 * parts[1])]
+    graph = sp.csr_array(sum(parts))
+    assert np.ptp(graph.data) > 0
+    found = against_chance(graph, parts, present).toarray()
+    assert found[~np.eye(5, dtype=bool)] == pytest.approx(1.0)
+
+
+def test_clusters_are_not_the_rows_that_lack_the_same_views():
+    """Ties in the first view would make its rows a cluster of their own."""
+    rng = np.random.default_rng(0)
+    n_rows, kinds = 600, rng.integers(3, size=600)
+    present = np.ones((n_rows, 3), dtype=bool)
+    part = rng.integers(2, size=n_rows)
+    present[part == 0, 2] = present[part == 1, 0] = False
+    views = [rng.normal(size=(3, 12))[kinds] * 0.5 for _ in range(3)]
+    views = Views([x + rng.normal(size=x.shape) for x in views], present=present)
+    found = S2MVTC(3, random_state=0).fit(views).labels_
+    assert ari(part, found) < 0.02
+    assert ari(kinds, found) > 0.5

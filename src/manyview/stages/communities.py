@@ -97,8 +97,27 @@ def row_graph(
         float(weight) * graph_of_view(own, len(present), sizes)
         for own, weight in zip(near, view_weights, strict=True)
     ]
-    graph = linked(sp.csr_array(sum(parts)), arrays, present)
-    return RowGraph(graph, parts, place, arrays, present)
+    graph = sp.csr_array(sum(parts))
+    if not present.all():
+        graph = against_chance(graph, parts, present)
+    return RowGraph(linked(graph, arrays, present), parts, place, arrays, present)
+
+
+def against_chance(
+    graph: sp.csr_array, parts: list[sp.csr_array], present: Matrix
+) -> sp.csr_array:
+    """Ties over what chance would make them, given the views that both rows have.
+
+    Rows that share more views, or views that fewer rows have, would else be tied the
+    more, and clusters be the rows that lack the same views.
+    """
+    n_rows = present.sum(axis=0)
+    pairs = np.maximum(n_rows * (n_rows - 1), 1)
+    per_pair = np.array([part.sum() for part in parts]) / pairs
+    ends = np.repeat(np.arange(len(present)), np.diff(graph.indptr)), graph.indices
+    chance = (present[ends[0]] & present[ends[1]]) @ per_pair
+    weight = np.where(chance > 0, graph.data / np.where(chance > 0, chance, 1.0), 0.0)
+    return sp.csr_array((weight, graph.indices, graph.indptr), shape=graph.shape)
 
 
 def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:
