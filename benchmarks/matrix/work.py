@@ -47,6 +47,7 @@ FEW: dict[str, dict[str, Any]] = {
     "SMERAMVC": {"max_iter": 3, "n_init": 2},
     "BestViewKMeans": {"n_init": 2},
     "FastMICE": {"n_anchors": 100, "n_members": 3},
+    "TURTLE": {"n_steps": 5, "n_inner_steps": 2, "batch_size": 1000},
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from manyview.arrays.ops import Matrix
-from manyview.stages.embedded_sample import EmbeddedSample
+from manyview.stages.embedded_sample import N_ANCHORS, EmbeddedSample
 from manyview.views.views import Views
 
 # Rows of the silhouette, all against all.
@@ -23,11 +23,18 @@ class Criteria(NamedTuple):
 
 
 def measure_criteria(
-    sample: Views, counts: Sequence[int], scaling: Any, seed: int
+    sample: Views,
+    counts: Sequence[int],
+    scaling: Any,
+    seed: int,
+    n_anchors: int = N_ANCHORS,
 ) -> Criteria:
     """The criteria of every count, from the graphs of the sample and of its halves."""
     parts = (sample, sample[0::2], sample[1::2])
-    embeddings = [EmbeddedSample(p, max(counts), scaling, seed, sample) for p in parts]
+    embeddings = [
+        EmbeddedSample(part, max(counts), scaling, seed, sample, n_anchors)
+        for part in parts
+    ]
     values = embeddings[0].values ** 2
     gap = np.array([spectral_gap(values, k) for k in counts])
     stability, silhouette = np.zeros(len(counts)), np.zeros(len(counts))

@@ -31,10 +31,12 @@ def sample_rows(engine: Engine, seed: int) -> Views:
     )
 
 
-def _spectrum(engine: Engine, n_clusters: int, scaling: Any, seed: int) -> Spectrum:
+def _spectrum(
+    engine: Engine, n_clusters: int, scaling: Any, seed: int, n_anchors: int
+) -> Spectrum:
     """The graph's vectors, as `AnchorSpectral` finds them."""
     rng = generator(seed)
-    size = min(sample_size(N_ANCHORS, len(engine.view_order)), engine.n_samples)
+    size = min(sample_size(n_anchors, len(engine.view_order)), engine.n_samples)
     drawn = draw(engine, size, child_seed(rng))
     scalings = choose_scalings(drawn, scaling, n_clusters)
     seeds = [child_seed(rng) for _ in range(3)]
@@ -43,7 +45,7 @@ def _spectrum(engine: Engine, n_clusters: int, scaling: Any, seed: int) -> Spect
         drawn.without_empty_rows(scalings),
         scalings,
         n_clusters=n_clusters,
-        n_anchors=N_ANCHORS,
+        n_anchors=n_anchors,
         n_neighbors=N_NEIGHBORS,
         seed=seeds[1],
     )
@@ -53,10 +55,17 @@ class EmbeddedSample:
     """The sample in the vectors of the graph of a part of it."""
 
     def __init__(
-        self, part: Views, most: int, scaling: Any, seed: int, sample: Views
+        self,
+        part: Views,
+        most: int,
+        scaling: Any,
+        seed: int,
+        sample: Views,
+        n_anchors: int,
     ) -> None:
         engine = open_engine(part, part.dtype)
-        spectrum = _spectrum(engine, min(most, len(part)), scaling, seed)
+        most = min(most, len(part))
+        spectrum = _spectrum(engine, most, scaling, seed, n_anchors)
         other = open_engine(sample, part.dtype, view_order=engine.view_order)
         spread_basis(other, spectrum)
         self.values, self._F = spectrum.values, to_host(other.read("F"))
