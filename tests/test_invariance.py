@@ -341,6 +341,39 @@ def test_shuffled_files_give_the_same_clusters(method, limit, overlapping, tmp_p
     assert same(found[0][p], found[1])
 
 
+def on_disk(views, folder):
+    """The views as mapped files."""
+    for v, x in enumerate(views):
+        np.save(folder / f"{v}.npy", x)
+    return [np.load(folder / f"{v}.npy", mmap_mode="r") for v in range(len(views))]
+
+
+@FLOATS
+@pytest.mark.parametrize("most", [1e-9, 1e-5], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_are_one_up_to_rounding_are_so_from_files(
+    dtype, most, seed, tmp_path
+):
+    """In each view half of the rows, of which some are so in both; clusters overlap.
+
+    From files means are rounded otherwise, and with them the prepared rows.
+    """
+    rng = np.random.default_rng(seed)
+    own = rng.integers(0, 5, 600)
+    views = [0.7 * rng.normal(size=(5, d))[own] for d in (4, 7)]
+    views = [x + rng.normal(size=x.shape) for x in views]
+    for x in views:
+        for rows in rng.permutation(600)[:300].reshape(10, 30):
+            spread = 10.0 ** rng.uniform(-16, np.log10(most), (30, 1))
+            x[rows] = x[rows[0]] * (1 + spread * rng.normal(size=x[rows].shape))
+    views, p = [x.astype(dtype) for x in views], rng.permutation(600)
+    here = S2MVTC(5, random_state=3).fit(views).labels_
+    files = on_disk([x[p] for x in views], tmp_path)
+    with lowered(block_rows=128):
+        there = S2MVTC(5, random_state=3, memory_limit="1GB").fit(files).labels_
+    assert same(here[p], there)
+
+
 def engine_hashes(views, dtype, present=None):
     block = Views(views, present=present).block(slice(0, views[0].shape[0]), dtype)
     return hash_block(block, [odd_numbers(x.shape[1]) for x in views])

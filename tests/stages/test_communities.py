@@ -17,6 +17,7 @@ from manyview.stages.communities import (
     against_chance,
     distinct,
     find_communities,
+    kinds_of_rows,
     neighbourhoods,
     row_graph,
 )
@@ -86,15 +87,34 @@ def test_other_clusters_stand_where_they_tell_more_of_neighbours(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_repeated_rows_are_one(kind):
+def test_rows_that_repeat_up_to_rounding_are_one(kind):
     rng = np.random.default_rng(0)
     x = rng.poisson(2.0, size=(50, 6)).astype(float)
-    x = np.concatenate([x, x[:20], x[:5]])
-    found, _, _ = drawn_rows([kind(x)])
-    new, place = distinct(found)
-    assert len(new) == len(np.unique(x, axis=0)) and (np.diff(new) > 0).all()
-    rows = x[found.caller_rows]
-    np.testing.assert_array_equal(rows[new][place], rows)
+    x = np.concatenate([x, x[:20], x[:5] * (1 + 1e-13)])
+    found, scalings, _ = drawn_rows([kind(x)])
+    rows = row_graph(found, scalings, np.ones(1), 2)
+    assert len(rows.present) == len(np.unique(x[:50], axis=0)) == rows.graph.shape[0]
+    own = np.round(x)[found.caller_rows]
+    first = np.unique(rows.place, return_index=True)[1]
+    assert (np.diff(first) > 0).all()
+    np.testing.assert_array_equal(own[first][rows.place], own)
+
+
+def test_rows_that_are_one_in_a_single_view_are_two():
+    x, noise, _ = rings(40)
+    x[1], noise[3] = x[0], noise[2]
+    found, scalings, _ = drawn_rows([x, noise])
+    assert len(row_graph(found, scalings, np.ones(2), 2).present) == 40
+
+
+def test_rows_without_a_view_are_others_than_rows_with_it():
+    kinds = kinds_of_rows(
+        [np.zeros((4, 1)), np.ones((4, 2))],
+        np.array([[True, True], [True, False], [True, True], [False, True]]),
+    )
+    assert kinds.tolist() == [[0, 0], [0, -1], [0, 0], [-1, 0]]
+    new, place = distinct(kinds)
+    assert new.tolist() == [0, 1, 3] and place.tolist() == [0, 1, 0, 2]
 
 
 def test_neighbourhoods_are_no_larger_than_clusters_and_few():

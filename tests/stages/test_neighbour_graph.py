@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from manyview.metrics import ari
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
-    first_copies,
+    first_of_kind,
     linked,
     nearest_rows,
     neighbour_graph,
@@ -17,6 +17,9 @@ from manyview.stages.neighbour_graph import (
     normalised,
     self_tuned_graph,
 )
+
+# Of their size, for rows that are the same up to rounding, and for others.
+SHARES = 1e-8, 1e-5
 
 
 def everywhere(*arrays):
@@ -174,18 +177,35 @@ def test_a_device_finds_the_same_neighbours(width, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16"])
-def test_copies_are_found_among_rows_of_few_values(dtype, monkeypatch):
-    monkeypatch.setattr("manyview.stages.neighbour_graph.BATCH_NUMBERS", 50)
+def test_copies_are_found_among_rows_of_few_values(dtype):
     X = np.random.default_rng(0).integers(-1, 2, (300, 4)).astype(dtype)
     X = np.where(X == 0, -X, X)  # zeros of either sign
     rows = (X + 0.0).tolist()
-    assert first_copies(X).tolist() == [rows.index(row) for row in rows]
+    assert first_of_kind(X).tolist() == [rows.index(row) for row in rows]
     np.testing.assert_array_equal(
-        first_copies(csr_array(X.astype(float))), first_copies(X)
+        first_of_kind(csr_array(X.astype(float))), first_of_kind(X)
     )
 
 
-def test_no_copy_is_looked_for_twice_where_rows_differ(monkeypatch):
-    monkeypatch.setattr("manyview.stages.neighbour_graph._digest", None)
-    X = np.random.default_rng(0).normal(size=(500, 3))
-    np.testing.assert_array_equal(first_copies(X), np.arange(500))
+@pytest.mark.parametrize("size", [1e-50, 1.0, 1e50])
+@pytest.mark.parametrize("width", [1, 3, 300])
+def test_rows_are_the_same_up_to_rounding_alone(size, width):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, width))
+    same, other = (X * (1 + share * rng.choice([-1, 1], X.shape)) for share in SHARES)
+    found = first_of_kind(size * np.concatenate([X, same, other]))
+    np.testing.assert_array_equal(found[:200], np.arange(200))
+    np.testing.assert_array_equal(found[200:400], np.arange(200))
+    np.testing.assert_array_equal(found[400:], np.arange(400, 600))
+
+
+def test_rounding_of_rows_does_not_move_their_graph():
+    """Groups of rows within rounding of each other, of more rows than neighbours."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    for start in range(0, 180, 60):
+        spread = 10.0 ** rng.uniform(-16, -8, (60, 1)) * rng.normal(size=(60, 5))
+        X[start : start + 60] = X[start] + spread
+    moved = X * (1 + 4e-16 * rng.choice([-1, 0, 1], X.shape))
+    graphs = [graph_of([x], everywhere(x), (5, 10)).toarray() for x in (X, moved)]
+    np.testing.assert_allclose(*graphs, atol=1e-6)

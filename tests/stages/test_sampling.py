@@ -54,6 +54,19 @@ def test_shuffled_rows_give_the_same_draw(seed, size):
         np.testing.assert_array_equal(own, other)
 
 
+def test_rows_that_are_one_up_to_rounding_are_drawn_in_one_order(views, tmp_path):
+    """Also from files, where row numbers follow the file."""
+    for x in views:
+        x[:100] = x[100:] * (1 + 1e-12)
+    shuffle, found = np.random.default_rng(1).permutation(200), []
+    for rows in (np.arange(200), shuffle):
+        np.save(tmp_path / "x.npy", np.concatenate(views, axis=1)[rows])
+        x = np.load(tmp_path / "x.npy", mmap_mode="r")
+        found.append(rows[drawn([x[:, :4], x[:, 4:]], 150).caller_rows])
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], drawn(views, 150).caller_rows)
+
+
 @pytest.mark.parametrize("block_rows", [1, 7, 64, 199])
 def test_block_size_does_not_matter(views, block_rows):
     found = drawn(views, block_rows=block_rows)

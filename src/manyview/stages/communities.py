@@ -16,7 +16,7 @@ from manyview.arrays.ops import Matrix, is_on_gpu, to_host
 from manyview.stages.block_model import moved_by_views, tells_more
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
-    first_copies,
+    first_of_kind,
     graph_of_view,
     linked,
     neighbours_of_views,
@@ -86,10 +86,11 @@ def row_graph(
     drawn: Draw, scalings: tuple[Scaling, ...], view_weights: Matrix, n_clusters: int
 ) -> RowGraph:
     """The graphs of all views, of exact neighbours among the drawn rows, as one."""
-    new, place = distinct(drawn)
     pairs = zip(drawn.block.views, scalings, strict=True)
-    arrays = [rows_of(_on_host(apply_scaling(x, s)), new) for x, s in pairs]
-    present = np.asarray(to_host(drawn.block.present))[new]
+    arrays = [_on_host(apply_scaling(x, s)) for x, s in pairs]
+    present = np.asarray(to_host(drawn.block.present))
+    new, place = distinct(kinds_of_rows(arrays, present))
+    arrays, present = [rows_of(X, new) for X in arrays], present[new]
     sizes = neighbourhoods(len(present), n_clusters)
     device = next((x for x in drawn.block.views if is_on_gpu(x)), None)
     near = neighbours_of_views(arrays, present, max(sizes), device)
@@ -130,15 +131,22 @@ def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:
     return SIZES[-1]
 
 
-def distinct(drawn: Draw) -> tuple[Matrix, Matrix]:
-    """Which drawn rows are the first of their kind, and where each is among those."""
-    kinds = [first_copies(_on_host(x)) for x in drawn.block.views]
-    _, first, place = np.unique(
-        np.stack(kinds, axis=1), axis=0, return_index=True, return_inverse=True
-    )
+def kinds_of_rows(arrays: list[Any], present: Matrix) -> Matrix:
+    """In each view the first row that is the same as each; −1 without the view."""
+    kinds = np.full(present.shape, -1)
+    for X, there, kind in zip(arrays, present.T, kinds.T, strict=True):
+        rows = np.flatnonzero(there)
+        kind[rows] = rows[first_of_kind(rows_of(X, rows))]
+    return kinds
+
+
+def distinct(kinds: Matrix) -> tuple[Matrix, Matrix]:
+    """Which rows are the first of their kinds, and where each is among those."""
+    _, first, place = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[place.ravel()]
 
 
 def _on_host(x: Any) -> Any:
+    """An array of the host; sparse rows are there."""
     return x if sp.issparse(x) else np.asarray(to_host(x))

@@ -3,8 +3,7 @@
 Distances are looked at by blocks of rows; nothing of size n × n is kept.
 """
 
-from collections.abc import Iterable, Sequence
-from hashlib import blake2b
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
 from manyview.arrays.ops import Array, like, smallest, squared_distances, to_host
+from manyview.kmeans.first_centres import NO_DISTANCE
 from manyview.stages.scaling import inverse
 
 FloatArray = np.ndarray[Any, Any]
@@ -26,6 +26,9 @@ IntArray = np.ndarray[Any, Any]
 WIDTH_NEIGHBOUR = 7
 # Squared distances below this share of the rows' own squares have lost their digits.
 LOST = 1e-6
+# Along so many random directions rows that differ lie apart: by chance two are level
+# along one of them, hardly ever along eight.
+DIRECTIONS = 8
 # A weight so small that it is none.
 NO_WEIGHT = 1e-300
 # Numbers looked at together: 32 MB.
@@ -38,13 +41,14 @@ class Neighbours(NamedTuple):
     Attributes
     ----------
     rows : array (n_different,)
-        Those rows, each the first of its copies.
+        Those rows, each the first of its kind.
     apart : array (n_different, k)
         Distances, ascending.
     ids : array (n_different, k)
         The neighbours, as places in `rows`.
     same : list of arrays
-        The rows that are the same in this view, of every kind that there is more of.
+        The rows that are the same in this view up to rounding, of every kind that
+        there is more of.
     """
 
     rows: IntArray
@@ -63,7 +67,7 @@ def neighbours_of_views(
     found = []
     for v, X in enumerate(arrays):
         there = np.flatnonzero(present[:, v])
-        first = there[first_copies(rows_of(X, there))]
+        first = there[first_of_kind(rows_of(X, there))]
         rows = there[first == there]
         apart, ids = np.empty((len(rows), 0)), np.empty((len(rows), 0), dtype=np.intp)
         if len(rows) > 1:
@@ -78,48 +82,26 @@ def neighbours_of_views(
     return found
 
 
-def first_copies(X: Any) -> IntArray:
-    """The first row that is the same as each; NaN is the same as NaN."""
-    first, seen = np.arange(X.shape[0]), dict[bytes, int]()
-    same: Iterable[tuple[int, bytes]]
-    if sp.issparse(X):
-        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        rows = (_of_sparse(X.indices[a:b], X.data[a:b]) for a, b in ends)
-        same = enumerate(rows)
-    else:
-        _, place, counts = np.unique(_keys(X), return_inverse=True, return_counts=True)
-        doubtful = np.flatnonzero(counts[place] > 1).tolist()
-        same = ((i, (X[i] + 0.0).tobytes()) for i in doubtful)  # no zero has a sign
-    for i, row in same:
-        first[i] = seen.setdefault(_digest(row), i)
-    return first
+def first_of_kind(X: Any) -> IntArray:
+    """The first row that is the same as each, up to rounding.
 
-
-def _digest(row: bytes) -> bytes:
-    """The rows themselves would be a second copy of the data."""
-    return blake2b(row, digest_size=16).digest()
-
-
-def _keys(X: FloatArray) -> IntArray:
-    """A number for each row, the same for equal ones and seldom for others."""
-    odd = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
-    odd = 2 * odd + 1
-    keys = np.empty(len(X), dtype=np.uint64)
-    for some in _batches(*X.shape):
-        rows = X[some] + 0.0
-        wide = np.ascontiguousarray(rows, np.float32 if rows.itemsize < 4 else None)
-        wide = wide if wide.itemsize <= 8 else wide.astype(np.float64)
-        bits = wide.view(f"u{wide.itemsize}").astype(np.uint64)
-        bits ^= bits >> 32  # numbers with few digits are zeros at the end
-        keys[some] = bits @ odd
-    return keys
-
-
-def _of_sparse(columns: IntArray, values: FloatArray) -> bytes:
-    """A row's entries, whatever their order and however zeros are written."""
-    kept = np.flatnonzero(values)
-    kept = kept[np.argsort(columns[kept], kind="stable")]
-    return columns[kept].tobytes() + values[kept].tobytes()
+    Which rows are nearest to such ones, and how far, is noise, and with the widths
+    made of it clusters followed the last digits. Rows are of one kind where neither
+    their lengths nor random directions leave a gap between them: buckets would have
+    edges that rounding steps over.
+    """
+    X = X.astype(np.float64)
+    lengths = row_norms(X)
+    directions = np.random.default_rng(0).standard_normal((X.shape[1], DIRECTIONS))
+    kind = np.zeros(X.shape[0], dtype=np.intp)
+    for side in (lengths, *(X @ directions).T):
+        order = np.lexsort((side, kind))
+        near = NO_DISTANCE**0.5 * np.hypot(lengths[order[1:]], lengths[order[:-1]])
+        apart = (np.diff(side[order]) > near) | (np.diff(kind[order]) > 0)
+        kind[order[1:]] = np.cumsum(apart)
+        kind[order[:1]] = 0
+    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+    return np.asarray(first[kind])
 
 
 def rows_of(X: Any, rows: IntArray) -> Any:

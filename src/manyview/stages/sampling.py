@@ -2,9 +2,9 @@
 
 Every row gets two seeded hashes of its standardised values: a coarse one (rounded
 to 1/64 of a standard deviation, so that rounding in other sums does not move it)
-and a fine one that settles ties. The m rows with the smallest hashes are the draw:
-a bottom-m sketch that blocks, engines and workers can merge in any order, the same
-for a shuffled file.
+and a fine one that settles ties; rows that are one up to rounding follow the hash of
+their bits. The m rows with the smallest hashes are the draw: a bottom-m sketch that
+blocks, engines and workers can merge in any order, the same for a shuffled file.
 
 The neighbours of drawn rows tell how much each view shaped the consensus. A view
 speaks for a partition where the nearest neighbours of a row, in that view alone,
@@ -35,6 +35,7 @@ from manyview.arrays.ops import (
     smallest,
     to_host,
 )
+from manyview.engine.content_order import hash_block, odd_numbers
 from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.errors import DegenerateWarning, InputError
 from manyview.stages.scaling import (
@@ -141,7 +142,19 @@ def draw_rows(
         keys = np.concatenate(notes, axis=1)
         if keys.shape[1] >= size or below == ALL:
             break
-    return np.asarray(keys[2, _smallest(keys, size)])
+    return _by_bits(engine, keys[:, _smallest(keys, size)])
+
+
+def _by_bits(engine: Engine, keys: Matrix) -> Matrix:
+    """The row numbers of sorted keys; those of equal keys by the hash of their bits."""
+    ties = (keys[:2, 1:] == keys[:2, :-1]).all(axis=0)
+    tied = np.flatnonzero(np.append(ties, False) | np.append(False, ties))
+    bits = np.zeros(keys.shape[1], dtype=np.int64)
+    if tied.size:
+        block = engine.take(keys[2, tied])
+        odd = [odd_numbers(x.shape[1]) for x in block.views]
+        bits[tied] = to_host(mix64(hash_block(block, odd))).sum(axis=1)
+    return np.asarray(keys[2, np.lexsort((bits, keys[1], keys[0]))])
 
 
 def _odd_numbers(size: int, seed: int) -> Matrix:

@@ -11,6 +11,7 @@ import numpy as np
 from manyview.arrays.ops import to_host
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.in_memory import dense_views, require_memory
+from manyview.engine.content_order import hash_block, odd_numbers
 from manyview.engine.local import open_engine
 from manyview.stages.communities import distinct
 from manyview.stages.sampling import Draw, choose_scalings, draw
@@ -79,5 +80,6 @@ def _all_rows(views: Views, rng: np.random.Generator) -> tuple[Draw, tuple[int, 
 
 def _distinct(drawn: Draw) -> tuple[IntArray, IntArray]:
     """Which drawn rows are the first of their kind; the caller's rows among those."""
-    new, place = distinct(drawn)
+    odd = [odd_numbers(x.shape[1]) for x in drawn.block.views]
+    new, place = distinct(hash_block(drawn.block, odd))
     return new, place[np.argsort(drawn.caller_rows)]
