@@ -492,3 +492,17 @@ def test_real_data_in_any_order(name, model, dtype, load_npz):
     np.testing.assert_array_equal(turned.labels_, first.labels_[p])
     np.testing.assert_array_equal(turned.embedding_[alone], expected[alone])
     np.testing.assert_allclose(turned.embedding_, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@FLOATS
+def test_ccv_is_the_same_from_shuffled_files(dtype, load_npz, tmp_path):
+    """Some of its rows are one up to rounding."""
+    views, labels = load_npz("CCV")
+    views = [x.astype(dtype) for x in views]
+    p = np.random.default_rng(2).permutation(len(labels))
+    how = {"n_clusters": len(np.unique(labels)), "random_state": 0}
+    here = S2MVTC(**how).fit(views).labels_
+    files = on_disk([x[p] for x in views], tmp_path)
+    assert same(here[p], S2MVTC(memory_limit="1GB", **how).fit(files).labels_)
