@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from examples import the_method_on_one_page as page
 from manyview import S2MVTC
-from manyview.arrays.ops import z_score
+from manyview.arrays.ops import nearest_points, z_score
 from manyview.datasets import load_digits_views, make_views
 from manyview.engine.contract import lowered
 from manyview.engine.local import open_engine
@@ -104,8 +104,7 @@ def test_ridge_and_its_weight(noise):
 def test_ties():
     rng = np.random.default_rng(4)
     X, A = rng.normal(size=(50, 3)), rng.normal(size=(15, 3))
-    d = ((X[:, None] - A) ** 2).sum(axis=2)
-    index, weights = anchor_graph.linear_weights(d, 5)
+    index, weights = anchor_graph.linear_weights(*nearest_points(X, A, 6), 5)
     Z = np.zeros((50, 15))
     np.put_along_axis(Z, index, weights, axis=1)
     same(page.ties(X, A), Z)

@@ -179,14 +179,6 @@ def row_norms(a: Array) -> Array:
     return namespace(a).vecdot(a, a)
 
 
-def norms_in_float64(a: Array) -> Array:
-    """Length of every row of a float32 tensor, its squares in float64."""
-    import torch
-
-    lengths = torch.linalg.vector_norm(a, dim=1, dtype=torch.float64)
-    return lengths.to(a.dtype)
-
-
 def group_sums(rows: Array, labels: Array, size: int) -> tuple[Array, Array]:
     """Sums (s, size, d) and counts (s, size) of rows by s sets of labels (s, n).
 
@@ -232,6 +224,20 @@ def index_count(index: Array, size: int) -> Array:
         counts = index.new_zeros(size).index_add_(0, index, index.new_ones(index.shape))
         return in_float64(counts)
     return like(np.bincount(to_host(index), minlength=size).astype(np.float64), index)
+
+
+def nearest_points(
+    x: Array, points: Array, k: int, lengths: Array | None = None
+) -> tuple[Array, Array]:
+    """Squared distances to, and numbers of, the k nearest points of every row.
+
+    On the host some rows at a time, whose distances stay in the cache.
+    """
+    step = max(x.shape[0], 1) if is_torch_array(x) else 2 * CACHE_ROWS
+    some = [x[first : first + step] for first in range(0, max(x.shape[0], 1), step)]
+    found = [smallest(squared_distances(rows, points, lengths), k) for rows in some]
+    values, columns = zip(*found, strict=True)
+    return namespace(*values).concat(values), namespace(*columns).concat(columns)
 
 
 def smallest(distances: Array, k: int) -> tuple[Array, Array]:
@@ -364,19 +370,13 @@ def _signed(constant: int) -> int:
 
 
 def unit_rows(x: Array) -> Array:
-    """Every row to Euclidean length 1, dense or sparse; a zero row stays zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from manyview.arrays.ops import unit_rows
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Every row to Euclidean length 1, dense or sparse; a zero row stays zero."""
     # Squares of very small or very large entries would vanish or overflow, unless
     # they are taken in a wider type.
     if is_torch_array(x) and x.dtype.itemsize == 4 and has_float64(x):
-        return _divide_rows(x, norms_in_float64(x))
+        xp = namespace(x)
+        lengths = xp.linalg.vector_norm(x, axis=1, dtype=xp.float64)
+        return _divide_rows(x, cast(lengths, x))
     scaled = _divide_rows(x, _largest(x))
     return _divide_rows(scaled, row_norms(scaled) ** 0.5)
 

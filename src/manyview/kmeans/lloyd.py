@@ -1,7 +1,7 @@
 """Lloyd steps of k-means as matrix products, several searches side by side.
 
-For a device, where scikit-learn's k-means cannot go (`lloyd`), and for searches so
-large that its bookkeeping does not pay (`host_lloyd`).
+For a device, where scikit-learn's k-means cannot go (`lloyd`), and for searches of
+so many centres that its bookkeeping does not pay (`host_lloyd`).
 """
 
 from typing import Any, NamedTuple
@@ -20,8 +20,8 @@ from manyview.arrays.ops import (
 
 # Steps between looks at the labels: an answer of a device has to be waited for.
 LOOK_EVERY = 8
-# Rows whose distances to a thousand centres are held at a time.
-CHUNK_ROWS = 4096
+# Scores that stay in a core's cache, and rows that a product needs to be quick.
+CACHE_SCORES, LEAST_ROWS = 2**17, 128
 
 
 class Found(NamedTuple):
@@ -62,15 +62,17 @@ def lloyd(rows: Array, centres: Array, most_steps: int) -> Found:
 
 
 def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
-    """The steps of one large search on the host, rows dense or sparse, in chunks.
+    """The steps of one search of many centres on the host, rows dense or sparse.
 
     The centres stand column by column: so products take them, and none is turned twice.
     """
     n_rows, n_centres = rows.shape[0], len(centres)
     turned, lengths = np.ascontiguousarray(centres.T), row_norms(centres)
-    chunks = [slice(r, r + CHUNK_ROWS) for r in range(0, n_rows, CHUNK_ROWS)]
+    step = max(CACHE_SCORES // n_centres, LEAST_ROWS)
+    chunks = [slice(first, first + step) for first in range(0, n_rows, step)]
     for _ in range(n_steps):
-        nearest = np.concatenate([_nearest(rows[c], turned, lengths) for c in chunks])
+        half = 0.5 * lengths
+        nearest = np.concatenate([_nearest(rows[c], turned, half) for c in chunks])
         counts = np.bincount(nearest, minlength=n_centres)
         share = (1.0 / counts[nearest]).astype(rows.dtype)
         place = (nearest, np.arange(n_rows))
@@ -84,9 +86,8 @@ def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
     return turned.T if sp.issparse(rows) else np.ascontiguousarray(turned.T)
 
 
-def _nearest(rows: Any, turned: Matrix, lengths: Matrix) -> Matrix:
-    """The number of every row's nearest centre."""
+def _nearest(rows: Any, turned: Matrix, half: Matrix) -> Matrix:
+    """The number of every row's nearest centre: x·c less half its squared length."""
     score = rows @ turned
-    score *= -2.0
-    score += lengths
-    return np.asarray(np.argmin(score, axis=1))
+    score -= half
+    return np.asarray(np.argmax(score, axis=1))

@@ -16,9 +16,8 @@ from manyview.arrays.ops import (
     in_float64,
     like,
     namespace,
+    nearest_points,
     row_norms,
-    smallest,
-    squared_distances,
     to_host,
 )
 from manyview.engine.contract import Engine, Result, State, touches
@@ -64,7 +63,7 @@ def nearest_label(rows: Array, nodes: Nodes) -> Array:
     rows = in_float64(rows)
     xp = namespace(rows)
     points = cast(nodes.points, rows)
-    d, ids = smallest(squared_distances(rows, points), min(NEAREST, len(points)))
+    d, ids = nearest_points(rows, points, min(NEAREST, len(points)))
     least = ROUNDING * (row_norms(rows)[:, None] + ROUNDING)
     weights = 1.0 / xp.where(d > least, d, least)
     labels = like(nodes.labels, ids)[ids]

@@ -287,7 +287,7 @@ def kmeans_anchors(view: Array, n_anchors: int, seed: int) -> Matrix:
         return np.asarray(in_float64(rows.toarray() if sp.issparse(rows) else rows))
     first = rows[first_anchors(search, n_anchors, seed)[0]]
     first = first.toarray() if sp.issparse(first) else first
-    if search.large:
+    if search.large or n_anchors > MOST_SPREAD:
         return np.asarray(in_float64(host_lloyd(rows, first, search.steps)))
     model = KMeans(n_anchors, init=first, n_init=1, max_iter=search.steps, tol=0.0)
     return np.asarray(quiet_fit(model, rows, 1).cluster_centers_, dtype=np.float64)

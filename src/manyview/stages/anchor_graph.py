@@ -34,9 +34,8 @@ from manyview.arrays.ops import (
     index_sum,
     like,
     namespace,
+    nearest_points,
     row_norms,
-    smallest,
-    squared_distances,
     tall_product,
     to_host,
 )
@@ -139,9 +138,11 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
-        d = squared_distances(rows[piece.view], piece.anchors, piece.lengths)
+        k = min(graph.n_neighbors, max(size - 1, 1))
+        of_piece = (piece.anchors, min(k + 1, size), piece.lengths)
         there = block.there(piece.view)
-        index, w = linear_weights(d, min(graph.n_neighbors, max(size - 1, 1)))
+        near = nearest_points(rows[piece.view], *of_piece)
+        index, w = linear_weights(*near, k)
         xp = namespace(w)
         columns.append(xp.astype(index, xp.int32) + offset)
         weights.append(w if there is None else w * cast(there[:, None], w))
@@ -153,12 +154,11 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     return xp.concat(columns, axis=1), w
 
 
-def linear_weights(d: Array, k: int) -> tuple[Array, Array]:
-    """The k nearest columns of every row, weights falling linearly to the next one."""
-    xp = namespace(d)
-    values, index = smallest(d, min(k + 1, d.shape[1]))
-    if d.shape[1] <= k:
-        return index, xp.full_like(values, 1.0 / d.shape[1])
+def linear_weights(values: Array, index: Array, k: int) -> tuple[Array, Array]:
+    """The k nearest anchors of k + 1, weights falling linearly to the last one."""
+    xp = namespace(values)
+    if values.shape[1] <= k:
+        return index, xp.full_like(values, 1.0 / values.shape[1])
     w = values[:, k : k + 1] - values[:, :k]
     total = xp.sum(w, axis=1, keepdims=True)
     tied = total <= 1e-6 * values[:, k : k + 1]
@@ -220,7 +220,7 @@ def build_graph(
     exact = n_samples <= sizes.sampled_rows and has_float64(drawn.block.views[0])
     seeds = np.random.SeedSequence(seed).generate_state(n_draws)
     searches = [(size, int(own)) for own in seeds for size in counts]
-    found = anchors_of_views(drawn, scalings, searches, exact=exact, products=products)
+    found = anchors_of_views(drawn, scalings, searches, products=products)
     pieces = []
     for first in range(0, len(found), len(counts)):
         levels = found[first : first + len(counts)]

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
-from manyview.arrays.ops import Array, like, smallest, squared_distances, to_host
+from manyview.arrays.ops import Array, like, nearest_points, to_host
 from manyview.kmeans.first_centres import NO_DISTANCE
 from manyview.stages.scaling import inverse
 
@@ -142,7 +142,7 @@ def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
 
 def _nearest_points(x: Array, points: Array, k: int) -> tuple[FloatArray, IntArray]:
     """Distances to, and numbers of, the k points that are nearest, on their device."""
-    squares, ids = smallest(squared_distances(x, points), k)
+    squares, ids = nearest_points(x, points, k)
     return np.sqrt(to_host(squares)), to_host(ids)
 
 
