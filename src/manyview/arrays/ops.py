@@ -234,7 +234,8 @@ def nearest_points(
     On the host some rows at a time, whose distances stay in the cache.
     """
     step = max(x.shape[0], 1) if is_torch_array(x) else 2 * CACHE_ROWS
-    some = [x[first : first + step] for first in range(0, max(x.shape[0], 1), step)]
+    starts = range(0, max(x.shape[0], 1), step)
+    some = [x[a : min(a + step, x.shape[0]), :] for a in starts]
     found = [smallest(squared_distances(rows, points, lengths), k) for rows in some]
     values, columns = zip(*found, strict=True)
     return namespace(*values).concat(values), namespace(*columns).concat(columns)

@@ -29,8 +29,6 @@ LOST = 1e-6
 # Along so many random directions rows that differ lie apart: by chance two are level
 # along one of them, hardly ever along eight.
 DIRECTIONS = 8
-# A weight so small that it is none.
-NO_WEIGHT = 1e-300
 # Numbers looked at together: 32 MB.
 BATCH_NUMBERS = 2**22
 
@@ -186,26 +184,36 @@ def graph_of_view(near: Neighbours, n_rows: int, sizes: Sequence[int]) -> sp.csr
     the ties does for all sizes.
     """
     most, (place, before, weight) = max(sizes), _ties_of(near, max(sizes))
-    # Where both ends tie each other, the heavier tie, and the nearer place. No entry
-    # may be 0, or the two matrices would keep different ones.
-    W = _either_way(np.maximum(weight, NO_WEIGHT), place, n_rows)
-    before = most - _either_way(most - before, place, n_rows).data
+    # Where both ends tie each other, the heavier tie, and the nearer place.
+    W, one, other = _either_way(place, n_rows)
+    weight, before = np.append(0.0, weight), np.append(most, before)
+    weight = np.maximum(weight[one], weight[other])
+    before = np.minimum(before[one], before[other])
     row, summed = np.repeat(np.arange(n_rows), np.diff(W.indptr)), np.zeros(W.nnz)
     for k in sizes:
         own = np.flatnonzero(before < k)
-        i, j, w = row[own], W.indices[own], W.data[own]
+        i, j, w = row[own], W.indices[own], weight[own]
         scale = np.sqrt(inverse(np.bincount(i, w, minlength=n_rows)))
         summed[own] += w * scale[i] * scale[j]
-    summed[W.data <= NO_WEIGHT] = 0.0
     found = sp.csr_array((summed, W.indices, W.indptr), W.shape)
     found.eliminate_zeros()
     return found
 
 
-def _either_way(values: FloatArray, place: Any, n_rows: int) -> sp.csr_array:
-    """The symmetric matrix of the larger entries, their places in order."""
-    A = sp.csr_array((values, place), shape=(n_rows, n_rows))
-    return sp.csr_array(A.maximum(sp.csr_array(A.T)))
+def _either_way(place: Any, n_rows: int) -> tuple[sp.csr_array, IntArray, IntArray]:
+    """A symmetric matrix of all ties, and the numbers of each, from both its ends.
+
+    Numbers count from 1 on; 0 where the end has no such tie. One entry holds both: a
+    matrix is sorted once, by turning it twice.
+    """
+    i, j = place
+    order = np.argsort(i, kind="stable")
+    ends = np.append(0, np.cumsum(np.bincount(i, minlength=n_rows)))
+    back = sp.csr_array((order + 1.0, j[order], ends), (n_rows, n_rows)).T.tocsr()
+    size = len(i) + 1.0
+    both = sp.csr_array(back.T.tocsr() + size * back)
+    other, one = np.divmod(both.data, size)
+    return both, one.astype(np.intp), other.astype(np.intp)
 
 
 class Ties(NamedTuple):

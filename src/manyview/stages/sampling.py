@@ -31,6 +31,7 @@ from manyview.arrays.ops import (
     like,
     mix64,
     namespace,
+    nearest_points,
     row_norms,
     smallest,
     to_host,
@@ -286,19 +287,23 @@ def neighbours(block: Block, scalings: tuple[Scaling, ...]) -> list[Matrix]:
         nearest = np.full((len(block), NEIGHBOURS), -1)
         k = min(NEIGHBOURS, there.size - 1)
         if k > 0:
-            d = _apart(apply_scaling(block.views[v][there], scaling))
-            nearest[there, :k] = there[to_host(smallest(d, k)[1])]
+            rows = apply_scaling(block.views[v][there], scaling)
+            nearest[there, :k] = there[_nearest_others(rows, k)]
         found.append(nearest)
     return found
 
 
-def _apart(rows: Any) -> Array:
-    """Squared distances between all rows; a row is infinitely far from itself."""
-    products = rows @ rows.T
-    dense = in_float64(products.toarray() if sp.issparse(products) else products)
-    length = in_float64(row_norms(rows))
-    d = length[:, None] + length[None, :] - 2.0 * dense
-    return plus_diagonal(d, np.inf)
+def _nearest_others(rows: Any, k: int) -> Matrix:
+    """Numbers of the k nearest other rows of every row."""
+    if sp.issparse(rows):
+        length = row_norms(rows)
+        d = length[:, None] + length - 2.0 * (rows @ rows.T).toarray()
+        return np.asarray(smallest(plus_diagonal(d, np.inf), k)[1])
+    ids = to_host(nearest_points(rows, rows, k + 1)[1])
+    # A row is among its own nearest, unless as many others lie where it does.
+    own = ids == np.arange(len(ids))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.asarray(ids[~own].reshape(len(ids), k))
 
 
 def agreement(nearest: Matrix, labels: Matrix) -> Matrix:
