@@ -121,13 +121,11 @@ def at_least_zero(array: Array) -> Array:
 
 def exp_of(array: Array, factor: float, *, reuse: bool = False) -> Array:
     """exp(factor · array), with one new array, or in the array itself (`reuse`)."""
-    xp = namespace(array)
     if is_torch_array(array):
         return (array.mul_(factor) if reuse else array * factor).exp_()
     if not is_numpy_array(array):
-        return xp.exp(array * factor)
-    # New pages cost more than the exponential itself.
-    out = array if reuse else np.empty_like(array)
+        return namespace(array).exp(array * factor)
+    out = array if reuse else np.empty_like(array)  # new pages cost more than exp
     # Rows that fit into the cache: scaling and exponential touch memory once.
     for first in range(0, len(array), CACHE_ROWS):
         rows = slice(first, first + CACHE_ROWS)
@@ -136,24 +134,22 @@ def exp_of(array: Array, factor: float, *, reuse: bool = False) -> Array:
     return out
 
 
-def squared_distances(x: Array, points: Array, lengths: Array | None = None) -> Array:
+def squared_distances(x: Array, points: Array) -> Array:
     """Squared Euclidean distances (n_rows, n_points), never negative."""
-    return at_least_zero(expanded_distances(x, points, lengths))
+    return at_least_zero(expanded_distances(x, points))
 
 
-def expanded_distances(x: Array, points: Array, lengths: Array | None = None) -> Array:
+def expanded_distances(x: Array, points: Array) -> Array:
     """|x|² + |a|² − 2 x·a: squared distances, below 0 by no more than rounding.
 
     One product of longer rows, (x, |x|², 1) and (−2a, 1, |a|²): to add the lengths
-    afterwards would take as long as the product of narrow views. Squared `lengths` of
-    the points are looked at beside sparse rows alone.
+    afterwards would take as long as the product of narrow views.
     """
     if sp.issparse(x):
         a = points.astype(x.dtype, copy=False)
-        d = x @ np.ascontiguousarray(a.T)  # no copy where they stand by columns
-        d *= -2.0
+        d = (-2.0 * x) @ np.ascontiguousarray(a.T)
         d += row_norms(x)[:, None]
-        d += row_norms(a) if lengths is None else lengths
+        d += row_norms(a)
         return d
     a = cast(points, x)
     left = _lengthened(x, row_norms(x), 1.0)
@@ -172,7 +168,8 @@ def _lengthened(rows: Array, one: Array | float, other: Array | float) -> Array:
 def row_norms(a: Array) -> Array:
     """Squared length of every row, dense or sparse."""
     if sp.issparse(a):
-        return np.asarray(a.multiply(a).sum(axis=1)).ravel()
+        squares = sp.csr_array((a.data * a.data, a.indices, a.indptr), a.shape)
+        return np.asarray(squares.sum(axis=1)).ravel()
     if is_torch_array(a):
         # One reduction; a product with itself would be a small one for every row.
         return namespace(a).linalg.vector_norm(a, axis=-1) ** 2
@@ -233,19 +230,27 @@ def nearest_points(
 
     On the host some rows at a time, whose distances stay in the cache.
     """
-    step = max(x.shape[0], 1) if is_torch_array(x) else 2 * CACHE_ROWS
-    starts = range(0, max(x.shape[0], 1), step)
-    some = [x[a : min(a + step, x.shape[0]), :] for a in starts]
-    found = [smallest(squared_distances(rows, points, lengths), k) for rows in some]
-    values, columns = zip(*found, strict=True)
-    return namespace(*values).concat(values), namespace(*columns).concat(columns)
+    if not (is_numpy_array(x) or sp.issparse(x)):
+        return smallest(squared_distances(x, points), k)
+    own = to_host(points).astype(x.dtype, copy=False)
+    across = np.ascontiguousarray(own.T) if sp.issparse(x) else own.T
+    lengths = row_norms(own) if lengths is None else lengths
+    shape = (x.shape[0], k)
+    values, columns = np.empty(shape, x.dtype), np.empty(shape, np.intp)
+    for first in range(0, x.shape[0], 2 * CACHE_ROWS):
+        some = slice(first, first + 2 * CACHE_ROWS)
+        # What a row adds to all of its distances changes none of their order.
+        d = (-2.0 * x[some]) @ across
+        d += lengths
+        values[some], columns[some] = _smallest_host(d, k)
+    return at_least_zero(values + row_norms(x)[:, None]), columns
 
 
 def smallest(distances: Array, k: int) -> tuple[Array, Array]:
     """Values and columns of the k smallest entries of every row, ascending."""
     if is_torch_array(distances):
         return _smallest_on_device(distances, k)
-    values, columns = _smallest_host(to_host(distances), k)
+    values, columns = _smallest_host(to_host(distances).copy(), k)
     return like(values, distances), like(columns, distances)
 
 
@@ -254,37 +259,33 @@ def _smallest_on_device(d: Any, k: int) -> tuple[Any, Any]:
     import torch
 
     if k > FEW_ON_DEVICE or len(d) < MANY_ROWS:
-        values, columns = torch.topk(d, k, dim=1, largest=False, sorted=True)
-        return values, columns
+        return tuple(torch.topk(d, k, dim=1, largest=False, sorted=True))
     left, found = d.clone(), []
     for _ in range(k):
         found.append(left.min(dim=1, keepdim=True))
         left.scatter_(1, found[-1].indices, float("inf"))
-    values = torch.cat([f.values for f in found], dim=1)
-    return values, torch.cat([f.indices for f in found], dim=1)
+    return tuple(torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
 
 
 def _smallest_host(d: Any, k: int) -> tuple[Any, Any]:
-    """A few minima one after the other beat a partition of the row by far."""
+    """A few minima one after the other beat a partition of the row; d is lost."""
     if k > FEW:
         columns = np.argsort(d, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(d, columns, axis=1), columns
-    left, rows = d.copy(), np.arange(len(d))
-    columns = np.empty((len(d), k), dtype=np.intp)
+    rows, columns = np.arange(len(d)), np.empty((len(d), k), dtype=np.intp)
     values = np.empty((len(d), k), dtype=d.dtype)
     for j in range(k):
-        columns[:, j] = left.argmin(axis=1)
-        values[:, j] = left[rows, columns[:, j]]
-        left[rows, columns[:, j]] = np.inf
+        columns[:, j] = d.argmin(axis=1)
+        values[:, j] = d[rows, columns[:, j]]
+        d[rows, columns[:, j]] = np.inf
     return values, columns
 
 
 def tall_product(a: Array, b: Array) -> Array:
     """aᵀb for tall a and b: chunks of rows by themselves, summed in float64.
 
-    A device multiplies a million rows in one go; their float32 sum would lose
-    the digits that a small ridge weight asks for. Short chunks also make enough
-    products at a time to keep a GPU busy.
+    A device multiplies a million rows in one go; their float32 sum would lose the
+    digits that a small ridge weight asks for. Many short products keep it busy.
     """
     n_rows = a.shape[0]
     if is_numpy_array(a):
@@ -372,8 +373,7 @@ def _signed(constant: int) -> int:
 
 def unit_rows(x: Array) -> Array:
     """Every row to Euclidean length 1, dense or sparse; a zero row stays zero."""
-    # Squares of very small or very large entries would vanish or overflow, unless
-    # they are taken in a wider type.
+    # Squares of extreme entries would vanish or overflow, but in a wider type.
     if is_torch_array(x) and x.dtype.itemsize == 4 and has_float64(x):
         xp = namespace(x)
         lengths = xp.linalg.vector_norm(x, axis=1, dtype=xp.float64)

@@ -65,6 +65,7 @@ LEAST_GAP = 1e-3
 # An entry of a sparse product takes as long as so many of a dense one (timed).
 SPARSE_COST = 8
 TIES = ("columns", "weights")
+TIE_BYTES = 12.0  # a number of 32 bits and a weight of at most 64
 
 
 class Piece(NamedTuple):
@@ -114,18 +115,27 @@ class Basis(NamedTuple):
     single: bool
 
 
+class Sought(NamedTuple):
+    """The graph whose ties are sought, and whether those of all rows are kept."""
+
+    graph: Graph
+    keep: bool
+
+
 @touches(reads=[SAMPLED], writes=TIES)
-def neighbour_step(block: Block, state: State, shared: Graph) -> Result:
-    """Z of the rows that the Gram is taken from; kept where these are all rows."""
+def neighbour_step(block: Block, state: State, shared: Sought) -> Result:
+    """Z of the rows that the Gram is taken from; that of all rows where it is kept."""
     sampled = state.get(SAMPLED)
-    if sampled is None:
-        found = ties(block, shared)
-        return Result(state=dict(zip(TIES, found, strict=True)), note=found)
+    if sampled is None or shared.keep:
+        note = found = ties(block, shared.graph)
+        if sampled is not None:
+            rows = namespace(sampled).nonzero(sampled)[0]
+            note = (found[0][rows], found[1][rows])
+        return Result(state=dict(zip(TIES, found, strict=True)), note=note)
     rows = namespace(sampled).nonzero(sampled)[0]
     views = tuple(x[rows] for x in block.views)
-    return Result(
-        note=ties(Block(block.start, views, block.present[to_host(rows)]), shared)
-    )
+    some = Block(block.start, views, block.present[to_host(rows)])
+    return Result(note=ties(some, shared.graph))
 
 
 def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
@@ -292,7 +302,12 @@ def sample_size(n_anchors: int, n_views: int) -> int:
 
 def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     """One pass for Z; from its Gram the weights of the views and F's table."""
-    _, notes = engine.run(neighbour_step, graph, title="Anchor graph")
+    n_ties = len(graph.pieces) * graph.n_neighbors
+    work = 2.0 * sum(p.anchors.shape[0] * p.anchors.shape[1] for p in graph.pieces)
+    # Two passes need them: that of the Gram and that of the basis.
+    keep = engine.keeps(TIE_BYTES * n_ties, work, uses=2)
+    sought = Sought(graph, keep)
+    _, notes = engine.run(neighbour_step, sought, title="Anchor graph")
     xp = namespace(notes[0][1])
     columns, weights = (xp.concat(parts) for parts in zip(*notes, strict=True))
     owner = np.repeat([p.view for p in graph.pieces], graph.sizes)

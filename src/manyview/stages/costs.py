@@ -195,7 +195,6 @@ def graph_cost(
     n_draws = int(np.clip(share // sum(levels), 1, MOST_DRAWS))
     size = n_views * n_draws * sum(levels)
     sampled = min(n, sizes.sampled_rows)
-    looked_at = n if n <= sizes.sampled_rows else n + sampled
     ties = n_views * n_draws * len(levels) * setting(model, "n_neighbors")
     seconds = spectrum_seconds(sampled * ties, size, n_views, n_clusters)
     if SPARSE_COST * sampled * ties > float(size) ** 2:
@@ -206,9 +205,9 @@ def graph_cost(
         needs=[Need("F", width * itemsize), Need("labels", 8.0)],
         passes=6 + MOST_PASSES,
         reads=4,
-        flops=2.0 * looked_at * columns * size / n_views
+        flops=2.0 * n * columns * size / n_views
         + 2.0 * n * width * n_clusters * MOST_PASSES,
-        touched=NEAREST * looked_at * size * itemsize,
+        touched=NEAREST * n * size * itemsize,
         setup_flops=0.0 if communities else NARROW * (model.n_init + 1) * starts,
         setup_seconds=seconds,
         sent_bytes=FLOAT64 * size * (columns / n_views + width),
