@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from manyview.arrays.ops import like, to_host
-from manyview.kmeans.lloyd import host_lloyd, lloyd
+from manyview.kmeans.lloyd import lloyd
 
 
 @pytest.fixture
@@ -40,11 +39,3 @@ def test_an_empty_cluster_keeps_its_centre(rows):
     found = lloyd(rows, start, 20)
     np.testing.assert_array_equal(found.centres[0, 2], start[0, 2])
     assert not (found.labels == 2).any()
-
-
-def test_sparse_steps_are_those_of_dense_rows():
-    rng = np.random.default_rng(0)
-    rows = np.maximum(rng.normal(size=(300, 12)), 0.0)
-    start = rows[:40]
-    found = host_lloyd(sp.csr_array(rows), start, 4)
-    np.testing.assert_allclose(found, lloyd(rows, start[None], 4).centres[0])

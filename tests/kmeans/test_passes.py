@@ -10,11 +10,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview.engine.local import LocalEngine
 from manyview.kmeans.first_centres import spread_rows
+from manyview.kmeans.lloyd import lloyd
 from manyview.kmeans.passes import (
     _search,
     assign_step,
     centroids,
     euclidean,
+    host_lloyd,
     kmeans,
     kmeans_anchors,
     nearest,
@@ -267,3 +269,11 @@ def test_one_search_on_the_host_picks_the_rows_of_several(kind):
     (alone,) = spread_rows(kind(rows), 30, Given())
     for picks in spread_rows(kind(rows), 30, Given(), n_starts=2):
         np.testing.assert_array_equal(picks, alone)
+
+
+def test_sparse_steps_are_those_of_dense_rows():
+    rng = np.random.default_rng(0)
+    rows = np.maximum(rng.normal(size=(300, 12)), 0.0)
+    start = rows[:40]
+    found = host_lloyd(sp.csr_array(rows), start, 4)
+    np.testing.assert_allclose(found, lloyd(rows, start[None], 4).centres[0])

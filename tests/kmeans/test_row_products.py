@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.kmeans.first_centres import spread_rows
-from manyview.kmeans.lloyd import host_lloyd
+from manyview.kmeans.passes import host_lloyd
 from manyview.kmeans.row_products import (
     anchors_by_products,
     lloyd_by_products,

@@ -1,17 +1,12 @@
 """Lloyd steps of k-means as matrix products, several searches side by side.
 
-For a device, where scikit-learn's k-means cannot go (`lloyd`), and for searches of
-so many centres that its bookkeeping does not pay (`host_lloyd`).
+For a device, where scikit-learn's k-means cannot go.
 """
 
-from typing import Any, NamedTuple
-
-import numpy as np
-import scipy.sparse as sp
+from typing import NamedTuple
 
 from manyview.arrays.ops import (
     Array,
-    Matrix,
     group_sums,
     namespace,
     row_norms,
@@ -20,8 +15,6 @@ from manyview.arrays.ops import (
 
 # Steps between looks at the labels: an answer of a device has to be waited for.
 LOOK_EVERY = 8
-# Scores that stay in a core's cache, and rows that a product needs to be quick.
-CACHE_SCORES, LEAST_ROWS = 2**17, 128
 
 
 class Found(NamedTuple):
@@ -59,35 +52,3 @@ def lloyd(rows: Array, centres: Array, most_steps: int) -> Found:
         )
     cost = xp.min(score, axis=2) + row_norms(rows)
     return Found(centres, labels, sum_in_float64(cost, axis=1))
-
-
-def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
-    """The steps of one search of many centres on the host, rows dense or sparse.
-
-    The centres stand column by column: so products take them, and none is turned twice.
-    """
-    n_rows, n_centres = rows.shape[0], len(centres)
-    turned, lengths = np.ascontiguousarray(centres.T), row_norms(centres)
-    step = max(CACHE_SCORES // n_centres, LEAST_ROWS)
-    chunks = [slice(first, first + step) for first in range(0, n_rows, step)]
-    for _ in range(n_steps):
-        half = 0.5 * lengths
-        nearest = np.concatenate([_nearest(rows[c], turned, half) for c in chunks])
-        counts = np.bincount(nearest, minlength=n_centres)
-        share = (1.0 / counts[nearest]).astype(rows.dtype)
-        place = (nearest, np.arange(n_rows))
-        means = sp.csr_array((share, place), shape=(n_centres, n_rows)) @ rows
-        lost, before = counts == 0, turned
-        lengths = np.where(lost, lengths, row_norms(means))
-        across = means.T.toarray(order="C") if sp.issparse(means) else means.T
-        turned = np.ascontiguousarray(across)
-        turned[:, lost] = before[:, lost]
-    # Sparse rows are compared with such columns later on as well.
-    return turned.T if sp.issparse(rows) else np.ascontiguousarray(turned.T)
-
-
-def _nearest(rows: Any, turned: Matrix, half: Matrix) -> Matrix:
-    """The number of every row's nearest centre: x·c less half its squared length."""
-    score = rows @ turned
-    score -= half
-    return np.asarray(np.argmax(score, axis=1))

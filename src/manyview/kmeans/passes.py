@@ -39,7 +39,7 @@ from manyview.engine.contract import (
 )
 from manyview.engine.local import InCommon, side_by_side, thread_pools
 from manyview.kmeans.first_centres import distinct_rows, spread_rows
-from manyview.kmeans.lloyd import host_lloyd, lloyd
+from manyview.kmeans.lloyd import lloyd
 from manyview.views.views import Block
 
 FIELD = "B_bar"
@@ -56,6 +56,8 @@ ROWS_PER_ANCHOR = 20  # anchors need to cover the data, not to converge
 KMEANS_STEPS = 10  # after so many a few hundred anchors hardly move
 LARGE_SEARCH = 5e8  # beyond so many products a step, fewer rows and steps
 LARGE_ROWS_PER_ANCHOR, LARGE_STEPS = 10, 4
+# Scores that stay in a core's cache, and rows that a product needs to be quick.
+CACHE_SCORES, LEAST_ROWS = 2**17, 128
 MOST_SPREAD = 200  # for more centres random rows are as good, and far cheaper
 
 
@@ -291,3 +293,35 @@ def kmeans_anchors(view: Array, n_anchors: int, seed: int) -> Matrix:
         return np.asarray(in_float64(host_lloyd(rows, first, search.steps)))
     model = KMeans(n_anchors, init=first, n_init=1, max_iter=search.steps, tol=0.0)
     return np.asarray(quiet_fit(model, rows, 1).cluster_centers_, dtype=np.float64)
+
+
+def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
+    """The steps of one search of many centres on the host, rows dense or sparse.
+
+    The centres stand column by column: so products take them, and none is turned twice.
+    """
+    n_rows, n_centres = rows.shape[0], len(centres)
+    turned, lengths = np.ascontiguousarray(centres.T), row_norms(centres)
+    step = max(CACHE_SCORES // n_centres, LEAST_ROWS)
+    chunks = [slice(first, first + step) for first in range(0, n_rows, step)]
+    for _ in range(n_steps):
+        half = 0.5 * lengths
+        nearest = np.concatenate([_best_scored(rows[c], turned, half) for c in chunks])
+        counts = np.bincount(nearest, minlength=n_centres)
+        share = (1.0 / counts[nearest]).astype(rows.dtype)
+        place = (nearest, np.arange(n_rows))
+        means = sp.csr_array((share, place), shape=(n_centres, n_rows)) @ rows
+        lost, before = counts == 0, turned
+        lengths = np.where(lost, lengths, row_norms(means))
+        across = means.T.toarray(order="C") if sp.issparse(means) else means.T
+        turned = np.ascontiguousarray(across)
+        turned[:, lost] = before[:, lost]
+    # Sparse rows are compared with such columns later on as well.
+    return turned.T if sp.issparse(rows) else np.ascontiguousarray(turned.T)
+
+
+def _best_scored(rows: Any, turned: Matrix, half: Matrix) -> Matrix:
+    """The number of every row's nearest centre: x·c less half its squared length."""
+    score = rows @ turned
+    score -= half
+    return np.asarray(np.argmax(score, axis=1))
