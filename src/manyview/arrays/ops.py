@@ -14,8 +14,7 @@ from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 Array = Any
 Matrix = np.ndarray[Any, Any]  # on the host, of any shape
 
-# Rows of a thousand features that stay in a core's cache.
-CACHE_ROWS = 128
+CACHE_ROWS = 128  # of a thousand features: they stay in a core's cache
 # Rows whose float32 sum keeps the digits that a small ridge weight asks for.
 TALL_ROWS = 4096
 # A product with a one-hot matrix beats colliding additions up to this many groups.
@@ -169,7 +168,8 @@ def row_norms(a: Array) -> Array:
     """Squared length of every row, dense or sparse."""
     if sp.issparse(a):
         squares = sp.csr_array((a.data * a.data, a.indices, a.indptr), a.shape)
-        return np.asarray(squares.sum(axis=1)).ravel()
+        # Entry by entry: a sum in pairs would hang on how many zeros are stored.
+        return np.asarray(squares @ np.ones(a.shape[1], a.dtype))
     if is_torch_array(a):
         # One reduction; a product with itself would be a small one for every row.
         return namespace(a).linalg.vector_norm(a, axis=-1) ** 2

@@ -301,18 +301,17 @@ def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
     The centres stand column by column: so products take them, and none is turned twice.
     """
     n_rows, n_centres = rows.shape[0], len(centres)
-    turned, lengths = np.ascontiguousarray(centres.T), row_norms(centres)
+    turned = np.ascontiguousarray(centres.T)
     step = max(CACHE_SCORES // n_centres, LEAST_ROWS)
     chunks = [slice(first, first + step) for first in range(0, n_rows, step)]
     for _ in range(n_steps):
-        half = 0.5 * lengths
+        half = 0.5 * np.einsum("ij,ij->j", turned, turned)
         nearest = np.concatenate([_best_scored(rows[c], turned, half) for c in chunks])
         counts = np.bincount(nearest, minlength=n_centres)
         share = (1.0 / counts[nearest]).astype(rows.dtype)
         place = (nearest, np.arange(n_rows))
         means = sp.csr_array((share, place), shape=(n_centres, n_rows)) @ rows
         lost, before = counts == 0, turned
-        lengths = np.where(lost, lengths, row_norms(means))
         across = means.T.toarray(order="C") if sp.issparse(means) else means.T
         turned = np.ascontiguousarray(across)
         turned[:, lost] = before[:, lost]

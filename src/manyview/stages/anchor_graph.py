@@ -305,7 +305,7 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     n_ties = len(graph.pieces) * graph.n_neighbors
     work = 2.0 * sum(p.anchors.shape[0] * p.anchors.shape[1] for p in graph.pieces)
     # Two passes need them: that of the Gram and that of the basis.
-    keep = engine.keeps(TIE_BYTES * n_ties, work, uses=2)
+    keep = engine.keeps(TIE_BYTES * n_ties, work, 2)
     sought = Sought(graph, keep)
     _, notes = engine.run(neighbour_step, sought, title="Anchor graph")
     xp = namespace(notes[0][1])
