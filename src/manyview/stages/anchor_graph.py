@@ -83,8 +83,9 @@ class Piece(NamedTuple):
 class Graph(NamedTuple):
     """All pieces, and how many anchors a row is tied to in each.
 
-    With `exact` distances are float64: differences of near ones lose the last
-    digits of float32, which hang on where a row stands, and clusters followed.
+    With `exact` distances of dense rows are float64: differences of near ones lose the
+    last digits of float32, which hang on where a row stands, and clusters followed.
+    Sparse rows are multiplied one by one, wherever they stand.
     """
 
     scalings: tuple[Scaling, ...]
@@ -144,7 +145,7 @@ def ties(block: Block, graph: Graph) -> tuple[Array, Array]:
     pairs = zip(block.views, graph.scalings, strict=True)
     rows = [apply_scaling(x, s) for x, s in pairs]
     if graph.exact:
-        rows = [in_float64(x) for x in rows]
+        rows = [x if sp.issparse(x) else in_float64(x) for x in rows]
     columns, weights = [], []
     offset = 0
     for piece, size in zip(graph.pieces, graph.sizes, strict=True):
@@ -235,8 +236,7 @@ def build_graph(
     for first in range(0, len(found), len(counts)):
         levels = found[first : first + len(counts)]
         for v, x in enumerate(drawn.block.views):
-            kind = np.float64 if exact else x.dtype
-            turned = partial(turned_piece, v, dtype=kind)
+            turned = partial(turned_piece, v, dtype=scalings[v].dtype or x.dtype)
             make = turned if sp.issparse(x) else partial(Piece, v)
             pieces += [make(level[v]) for level in levels]
     return Graph(scalings, tuple(pieces), n_neighbors, exact)
