@@ -258,7 +258,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
                 if len(history.objective) < self.max_iter:
                     saved = NO_CHECKPOINT  # centres of a part are no step of the whole
                 how = (setup, seeds[2], saved, known)
-                found, nodes = self._partition(engine, drawn, *how)
+                found, nodes = self._partition(engine, drawn, *how, history)
                 self._store_rounds(engine, drawn, setup, history, found, nodes)
                 if rows is not None:
                     self.trace_ = caller_trace(history.trace, engine, trace)
@@ -345,8 +345,12 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         seed: int,
         saved: NoCheckpoint,
         known: Knowledge | Sizes | None,
+        history: History,
     ) -> tuple[Clustering, Nodes | Centres | None]:
-        """The clusters: communities of few rows; of many, k-means' refined ones."""
+        """The clusters: communities of few rows; of many, k-means' refined ones.
+
+        Those may take one more round, which the history then knows.
+        """
         first = setup.partition
         assert first is not None
         if engine.n_samples <= sizes.exact_rows:
@@ -354,12 +358,13 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             return keep_labels(engine, drawn.rows, first, self.n_clusters_)
         rows = (engine, self.n_clusters_, drawn.rows)
         found = kmeans(*rows, n_init=self.n_init, seed=seed, first=first, saved=saved)
-        how = (setup.start.features.scalings, setup.spectrum.weights)
+        how = (engine, drawn, setup.start.features, setup.spectrum.weights, found)
         self.conflicts_ = NO_CONFLICTS
         if isinstance(known, Sizes):
-            found, scores = refine_clusters(engine, drawn, *how, found, known)
+            found, scores, _ = refine_clusters(*how, known)
             return hold_sizes(engine, drawn.rows, found, scores, known)
-        found, scores = refine_clusters(engine, drawn, *how, found)
+        found, scores, last = refine_clusters(*how, by_views=known is None)
+        history.rounds.extend([] if last is None else [last])
         if known is None:
             return found, scores
         steered = steer_clusters(engine, drawn.rows, found, self.n_clusters_, known)

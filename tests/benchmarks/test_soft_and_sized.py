@@ -1,4 +1,4 @@
-"""The benchmarks of probabilities and stated sizes run, and score exactly."""
+"""The benchmarks of probabilities, sizes and many rows run, and score exactly."""
 
 import subprocess
 import sys
@@ -42,3 +42,10 @@ def test_the_quick_runs_write_their_pages(tmp_path):
     (line,) = [x for x in page.read_text().splitlines() if x.startswith("| small")]
     plain, equal, _ = (float(cell) for cell in line.split("|")[6:9])
     assert equal > plain - 0.02
+
+
+@pytest.mark.slow
+def test_discriminants_of_views_are_measured_on_the_road_of_many_rows(tmp_path):
+    page = tmp_path / "page.md"
+    run("many_rows.py", "--quick", "--seeds", "1", "--out", page)
+    assert "| generated, 1 : 40 | 1500 |" in page.read_text()

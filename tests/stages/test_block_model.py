@@ -8,7 +8,7 @@ from sklearn.metrics import mutual_info_score
 
 from manyview.stages.block_model import (
     LEAST_RATE,
-    _information,
+    information,
     members,
     moved_by_views,
     tells_more,
@@ -78,11 +78,11 @@ def test_no_cluster_is_left_without_rows():
     np.testing.assert_array_equal(moved_by_views([empty], labels, 2), labels)
 
 
-def test_information_is_that_of_both_ends(own):
+def testinformation_is_that_of_both_ends(own):
     """Against scikit-learn's, on ties written out one by one."""
     graphs = [planted(own, seed=seed) for seed in (0, 1)]
     labels = np.random.default_rng(5).integers(0, 4, 300)
-    in_views, across = _information(graphs, labels, 4)
+    in_views, across = information(graphs, labels, 4)
     ends = [graph.tocoo().coords for graph in graphs]
     expected = sum(len(i) * mutual_info_score(labels[i], labels[j]) for i, j in ends)
     assert in_views == pytest.approx(expected)
@@ -104,7 +104,7 @@ def test_labels_must_tell_more_in_views_and_across_them(own):
     stranger = planted(np.random.default_rng(4).permutation(own))
     alone = [planted(own), 0.001 * stranger]
     in_own_view = np.where(own == 2, 1, own)
-    assert _information(alone, own, 3)[0] > _information(alone, in_own_view, 3)[0]
+    assert information(alone, own, 3)[0] > information(alone, in_own_view, 3)[0]
 
 
 def test_members_are_rows_by_clusters():

@@ -4,22 +4,19 @@ import distributed
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import adjusted_rand_score as ari
 
 from manyview import S2MVTC, load_model
 from manyview.datasets import load_digits_views, make_views
 from manyview.engine.contract import lowered
 from manyview.growing.refitting import rename_clusters
-from manyview.kmeans.passes import Centres, nearest
-from manyview.stages import refining
+from manyview.kmeans.passes import Centres
 from manyview.stages.refining import (
     MOST_PRODUCTS,
     REFINED_ROWS,
     Ties,
     affordable_rows,
     count_ties,
-    discriminants,
     moved,
     row_entries,
 )
@@ -67,27 +64,6 @@ def test_the_resolution_is_that_of_a_planted_partition():
 def test_nothing_moves_where_ties_say_all_or_nothing(between):
     graph, own = planted(inside=0.3 if between == 0 else 0.1, between=between)
     np.testing.assert_array_equal(moved(graph, own, 4), own)
-
-
-def test_discriminants_are_those_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    own = rng.integers(0, 3, 3000)
-    spread = np.array([[3.0, 2.8, 0.0], [2.8, 3.0, 0.0], [0.0, 0.0, 0.1]])
-    means = rng.normal(size=(3, 3))
-    points = rng.multivariate_normal(np.zeros(3), spread, 3000) + means[own]
-    scores = discriminants(points, own, means)
-    labels, _ = nearest(points, scores)
-    model = LinearDiscriminantAnalysis(
-        solver="lsqr", shrinkage=refining.SHRINKAGE, priors=np.full(3, 1 / 3)
-    )
-    assert (model.fit(points, own).predict(points) == labels).mean() > 0.999
-
-
-def test_a_cluster_without_points_keeps_its_centre_and_copies_are_no_trouble():
-    points, own = np.ones((50, 2)), np.zeros(50, dtype=int)
-    scores = discriminants(points, own, np.array([[0.0, 0.0], [5.0, 5.0]]))
-    labels, _ = nearest(np.array([[1.0, 1.0], [4.9, 5.1]]), scores)
-    assert labels.tolist() == [0, 1]
 
 
 def test_wide_views_are_looked_at_in_fewer_rows():

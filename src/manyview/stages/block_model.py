@@ -31,14 +31,12 @@ def tells_more(graphs: Graphs, labels: Matrix, others: Matrix, n_clusters: int) 
     Both must be more: a cut through one view's dense rows tells much of neighbours in
     that view and nothing of those in another. A single view has no other to agree.
     """
-    one = _information(graphs, labels, n_clusters)
-    other = _information(graphs, others, n_clusters)
+    one = information(graphs, labels, n_clusters)
+    other = information(graphs, others, n_clusters)
     return one[0] > other[0] and one[1] > other[1]
 
 
-def _information(
-    graphs: Graphs, labels: Matrix, n_clusters: int
-) -> tuple[float, float]:
+def information(graphs: Graphs, labels: Matrix, n_clusters: int) -> tuple[float, float]:
     """Mutual information of the labels at both ends, times the weight of all ties.
 
     First of ties in each view, then of two ties that meet, of two views.

@@ -19,8 +19,8 @@ from manyview.engine.resources import physical_memory, show_size
 from manyview.errors import ResourceError
 from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import Centres
-from manyview.stages.refining import discriminants
 from manyview.stages.sampling import Asked
+from manyview.stages.telling_apart import discriminants
 
 ENTRIES_AT_ONCE = 2**22  # probabilities of a chunk of rows: 32 MB
 # Of another cluster over a row's own: where they are level, its own stays ahead.

@@ -4,7 +4,8 @@ k-means finds the clusters of many rows in the embedding. Of the drawn rows some
 then moved between these clusters by modularity, in the graph of their exact neighbours
 in every view (`stages.communities`), and all rows follow them by linear discriminants
 of the embedding (R. A. Fisher, 1936). Moves keep what k-means gets right, which rows
-are one cluster at large, and mend where it is wrong: between neighbours.
+are one cluster at large, and mend where it is wrong: between neighbours. What it gets
+wrong at large discriminants of the views may mend (`stages.telling_apart`).
 """
 
 from typing import NamedTuple
@@ -21,13 +22,16 @@ from manyview.kmeans.passes import (
     Clustering,
     assign_step,
     euclidean,
+    nearest,
     pick,
 )
+from manyview.stages.anchors import Features
 from manyview.stages.block_model import members
 from manyview.stages.cluster_sizes import Sizes, sized
 from manyview.stages.communities import row_graph
+from manyview.stages.rounds import Round, round_step
 from manyview.stages.sampling import Draw
-from manyview.stages.scaling import Scaling
+from manyview.stages.telling_apart import discriminants, tell_apart
 from manyview.views.views import Block
 
 # Rows that are moved: twice as many were level, half as many a little worse.
@@ -41,8 +45,6 @@ ROWS_PER_CLUSTER = 20
 # sweeps were nearly level with twenty.
 MOST_SWEEPS = 20
 FEW_MOVES = 1e-3
-# Of the covariance inside clusters towards a round one; .01 to .2 were level.
-SHRINKAGE = 0.05
 
 
 class Ties(NamedTuple):
@@ -65,40 +67,59 @@ class Ties(NamedTuple):
 def refine_clusters(
     engine: Engine,
     drawn: Draw,
-    scalings: tuple[Scaling, ...],
+    features: Features,
     view_weights: Matrix,
     found: Clustering,
     wanted: Sizes | None = None,
-) -> tuple[Clustering, Centres | None]:
-    """The clusters after moves of drawn rows, and the scores that give them.
+    *,
+    by_views: bool = False,
+) -> tuple[Clustering, Centres | None, Round | None]:
+    """The clusters after moves of drawn rows, the scores that give them, a last round.
 
-    With `wanted` sizes the drawn rows are brought to these. Nothing changes, and
-    there are no such scores, where rows are too few for the clusters.
+    With `wanted` sizes the drawn rows are brought to these. With `by_views` the
+    discriminants of the views may give the clusters: then the round that makes their
+    scores stands in the place of the embedding. Nothing changes, and there are no
+    such scores, where rows are too few for the clusters.
     """
     n_clusters = len(found.centres.points)
     rows = drawn.rows[: min(REFINED_ROWS, sizes.exact_rows)]
     if n_clusters < 2 or len(rows) < ROWS_PER_CLUSTER * n_clusters:
-        return found, None
+        return found, None, None
     some = drawn._replace(rows=rows, block=engine.take(rows))
-    some = some.without_empty_rows(scalings)
+    some = some.without_empty_rows(features.scalings)
     n_rows = affordable_rows(len(rows), row_entries(some.block))
     if n_rows < ROWS_PER_CLUSTER * n_clusters:
-        return found, None
+        return found, None, None
     some = some._replace(rows=rows[:n_rows], block=some.block.part(slice(0, n_rows)))
-    graph, _, place, _, _ = row_graph(some, scalings, view_weights, n_clusters)
+    near = row_graph(some, features.scalings, view_weights, n_clusters)
     labels = np.asarray(to_host(pick(engine, LABELS, some.rows)))
-    first = np.unique(place, return_index=True)[1]
-    labels = moved(graph, labels[first], n_clusters)[place]
+    first = np.unique(near.place, return_index=True)[1]
+    labels = moved(near.graph, labels[first], n_clusters)[near.place]
     if wanted is not None:
         part = wanted.of_sample(len(labels), engine.n_samples)
-        labels = sized(graph, place, labels, n_clusters, part)
+        labels = sized(near.graph, near.place, labels, n_clusters, part)
     points = np.asarray(to_host(in_float64(pick(engine, FIELD, some.rows))))
-    scores = discriminants(points, labels, found.centres.points)
+    scores, last = discriminants(points, labels, found.centres.points), None
+    if by_views and n_clusters <= points.shape[1]:
+        candidates = [labels[first], to_host(nearest(points, scores)[0])[first]]
+        graphs = (near.of_views, first)
+        last = tell_apart(some.block, features, graphs, candidates, n_clusters)
+    if last is not None:
+        engine.run(round_step, last, title="Telling clusters apart")
+        scores = Centres(np.eye(n_clusters), np.zeros(n_clusters))
+    return _all_rows(engine, scores, found, last is None), scores, last
+
+
+def _all_rows(
+    engine: Engine, scores: Centres, found: Clustering, same_space: bool
+) -> Clustering:
+    """The clusters of all rows by these scores; empty ones keep their centres."""
     total, _ = engine.run(assign_step, scores, title="Refining", views=False)
     counts = np.asarray(to_host(total["counts"]))[:, None]
     means = np.asarray(to_host(total["sums"])) / np.maximum(counts, 1.0)
-    centres = euclidean(np.where(counts > 0, means, found.centres.points))
-    return Clustering(centres, engine.read(LABELS), np.nan, found.n_iter), scores
+    former = found.centres.points if same_space else scores.points
+    centres = euclidean(np.where(counts > 0, means, former))
+    return Clustering(centres, engine.read(LABELS), np.nan, found.n_iter)
 
 
 def row_entries(block: Block) -> float:
@@ -150,20 +171,3 @@ def moved(graph: sp.csr_array, labels: Matrix, n_clusters: int) -> Matrix:
         if n_moves <= FEW_MOVES * len(labels):
             break
     return labels
-
-
-def discriminants(points: Matrix, labels: Matrix, former: Matrix) -> Centres:
-    """Linear scores of the clusters: the least offset − 2 b·direction wins.
-
-    They compare distances in the metric of the covariance that all clusters share;
-    one without points keeps its `former` centre.
-    """
-    member = members(labels, len(former))
-    counts = np.bincount(labels, minlength=len(former))[:, None]
-    means = np.where(counts > 0, (member.T @ points) / np.maximum(counts, 1), former)
-    gaps = points - means[labels]
-    spread = gaps.T @ gaps / len(points)
-    scale = float(np.trace(spread)) / len(spread) or 1.0
-    spread = (1.0 - SHRINKAGE) * spread + SHRINKAGE * scale * np.eye(len(spread))
-    directions = np.linalg.solve(spread, means.T).T
-    return Centres(directions, np.sum(means * directions, axis=1))

@@ -156,9 +156,10 @@ def round_step(block: Block, state: State, shared: Round) -> Result:
     xp = namespace(B_bar)
     kept: dict[str, Array] = {}
     stats: dict[str, Array] = {}
-    total = xp.zeros_like(B_bar)
+    # Scores of clusters are fewer columns than B_bar has.
+    total = xp.zeros_like(B_bar[:, : shared.fits[0].shape[1]])
     agreed = shared.beta * B_bar if shared.beta else None
-    by_length = xp.zeros_like(B_bar) if shared.by_length else total
+    by_length = xp.zeros_like(total) if shared.by_length else total
     block = hide_empty_rows(block, shared.features.scalings)
     for v in range(block.present.shape[1]):
         phi = block_features(block, state, shared.features, v)
