@@ -4,10 +4,10 @@
     MANYVIEW_DATA=... python benchmarks/many_rows.py --data AwA-5view --seeds 1
     python benchmarks/many_rows.py --quick --out many.md
 
-ACC, NMI and ARI of S2MVTC on shuffled rows, without and with `stages.telling_apart`, and
-how many of the fits took it: first sets of more than 8,192 rows and generated ones, then
-small sets on the road of many rows, with 1,000 rows or a third whose neighbours are
-looked up.
+ACC, NMI and ARI of S2MVTC on shuffled rows, without and with `stages.telling_apart`,
+and how many of the fits took it: first sets of more than 8,192 rows and generated ones,
+then small sets on the road of many rows, with 1,000 rows or a third whose neighbours
+are looked up.
 """
 
 from __future__ import annotations

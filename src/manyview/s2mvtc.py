@@ -154,7 +154,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
     ----------
     labels_ : array (n_samples,)
     embedding_ : array (n_samples, k)
-        The consensus embedding B_bar.
+        The consensus embedding B_bar; of many rows that the views' discriminants
+        tell apart better, their scores of every cluster.
     anchors_ : list of arrays (m, n_features_v)
         Anchors of the features, prepared like their view.
     objective_ : list of float

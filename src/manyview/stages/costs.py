@@ -156,7 +156,10 @@ def communities_cost(n: int, n_views: int) -> Cost:
 
 
 def refining_cost(n: int, n_features: tuple[int, ...], n_clusters: int) -> Cost:
-    """Neighbours of some rows in every view, and one pass more over all labels."""
+    """Neighbours of some rows in every view, and a pass more over all labels.
+
+    Before it one over the views, where their discriminants give the clusters.
+    """
     n_rows = affordable_rows(
         min(n, REFINED_ROWS, sizes.exact_rows), float(sum(n_features))
     )
@@ -166,7 +169,7 @@ def refining_cost(n: int, n_features: tuple[int, ...], n_clusters: int) -> Cost:
     seconds = COMMUNITY_SECONDS + len(n_features) * pairs / NEIGHBOUR_RATE
     # Float64 products at twice the price of the passes' own.
     flops = 2.0 * 2.0 * pairs * sum(n_features)
-    return Cost([], 1, 0, 0.0, 0.0, setup_flops=flops, setup_seconds=seconds)
+    return Cost([], 2, 1, 0.0, 0.0, setup_flops=flops, setup_seconds=seconds)
 
 
 def spectrum_seconds(entries: float, size: int, n_views: int, n_clusters: int) -> float:
@@ -264,6 +267,7 @@ def rounds_cost(
         return own.plus(Cost(kept, 1 + MOST_PASSES, 0, 0.0, 0.0))
     # Two passes are the same for both.
     more = graph_cost(n, n_features, itemsize, model, communities=communities)
+    more = more._replace(passes=more.passes - 2, reads=2)
     if refined:
         more = more.plus(refining_cost(n, n_features, n_clusters))
-    return own.plus(more._replace(passes=more.passes - 2, reads=2))
+    return own.plus(more)

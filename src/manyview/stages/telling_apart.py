@@ -29,7 +29,7 @@ SHRINKAGE = 0.05
 # within these bounds; 64 at least in place of 32 were nearly level.
 DIRECTIONS_PER_CLUSTER = 2
 LEAST_DIRECTIONS, MOST_DIRECTIONS = 32, 160
-ROWS_PER_DIRECTION = 10
+ROWS_PER_DIRECTION = 10  # a covariance of more directions would be mostly noise
 # Labels have as good as settled by then. To stop at the first round that tells no more
 # than the one before was worse on generated clusters (mean ARI of six fits .207 against
 # .237 more than without).
