@@ -55,7 +55,7 @@ PAGE = figures.ROOT / "benchmarks" / "results" / "many_rows.md"
 
 
 def generated(n_rows: int) -> list[DataSet]:
-    """Data on which no constant of the package was chosen but for the first."""
+    """Data on which nothing was chosen; the first is like one that was looked at."""
     size = {"n_samples": n_rows, "n_features": WIDTHS, "random_state": 0}
     return [
         DataSet.generated(f"generated, {name}", **size, **how)
