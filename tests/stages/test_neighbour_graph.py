@@ -178,7 +178,7 @@ def test_a_device_finds_the_same_neighbours(width, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16"])
 def test_copies_are_found_among_rows_of_few_values(dtype):
-    X = np.random.default_rng(0).integers(-1, 2, (300, 4)).astype(dtype)
+    X = 100 * np.random.default_rng(0).integers(-1, 2, (300, 4)).astype(dtype)
     X = np.where(X == 0, -X, X)  # zeros of either sign
     rows = (X + 0.0).tolist()
     assert first_of_kind(X).tolist() == [rows.index(row) for row in rows]

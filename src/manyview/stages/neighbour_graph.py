@@ -84,20 +84,19 @@ def first_of_kind(X: Any) -> IntArray:
     """The first row that is the same as each, up to rounding.
 
     Which rows are nearest to such ones, and how far, is noise, and with the widths
-    made of it clusters followed the last digits. Rows are of one kind where neither
-    their lengths nor random directions leave a gap between them: buckets would have
-    edges that rounding steps over.
+    made of it clusters followed the last digits. Rows are of one kind where random
+    directions leave no gap between them: buckets would have edges that rounding steps
+    over.
     """
     X = X.astype(np.float64)
     lengths = row_norms(X)
     directions = np.random.default_rng(0).standard_normal((X.shape[1], DIRECTIONS))
     kind = np.zeros(X.shape[0], dtype=np.intp)
-    for side in (lengths, *(X @ directions).T):
+    for side in (X @ directions).T:
         order = np.lexsort((side, kind))
         near = NO_DISTANCE**0.5 * np.hypot(lengths[order[1:]], lengths[order[:-1]])
         apart = (np.diff(side[order]) > near) | (np.diff(kind[order]) > 0)
-        kind[order[1:]] = np.cumsum(apart)
-        kind[order[:1]] = 0
+        kind[order[1:]] = np.cumsum(apart)  # the first row's stays 0
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     return np.asarray(first[kind])
 
