@@ -39,7 +39,7 @@ from manyview.kmeans.passes import (
     Centres,
     Clustering,
     kmeans,
-    partition,
+    partitions,
 )
 from manyview.predicting import GrowsByPieces
 from manyview.running import progress
@@ -321,16 +321,17 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             ridges, explained = choose_weights(ridges, targets)
         strange, seed = NO_CONFLICTS, seeds[2]
         rows = (drawn, graph.scalings, spectrum.weights, self.n_clusters_, seed)
-        # The graph's own partition of the drawn rows: of many, the rounds refine it.
+        # The graph's own partitions of the drawn rows: of many, the rounds refine one.
         how = {"n_init": self.n_init, "seed": seed}
-        found = partition(engine, self.n_clusters_, drawn.rows, **how)
+        others = partitions(engine, self.n_clusters_, drawn.rows, **how)
+        found = others[0]
         if engine.n_samples <= sizes.exact_rows:
             if known is None:
-                found = find_communities(*rows, found)
+                found = find_communities(*rows, others)
             elif isinstance(known, Sizes):
-                found = sized_communities(*rows, found, known)
+                found = sized_communities(*rows, others, known)
             else:
-                found, strange = steer_communities(*rows, found, known)
+                found, strange = steer_communities(*rows, others, known)
         anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)
 

@@ -20,7 +20,7 @@ from manyview.kmeans.passes import (
     kmeans,
     kmeans_anchors,
     nearest,
-    partition,
+    partitions,
     pick,
     quiet_fit,
 )
@@ -111,8 +111,24 @@ def test_kmeans_goes_on_from_an_earlier_partition():
 def test_partition_is_that_of_the_drawn_rows(blobs):
     rows, truth = blobs
     some = np.arange(149, 49, -1)
-    labels = partition(engine_with(rows, 13), 3, some, n_init=5, seed=0)
-    assert adjusted_rand_score(labels, truth[some]) == 1.0
+    several = partitions(engine_with(rows, 13), 3, some, n_init=5, seed=0)
+    assert len(several) == 1  # all runs end in the same clusters
+    assert adjusted_rand_score(several[0], truth[some]) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_other_optima_of_nearly_the_same_inertia_come_after_the_best(kind):
+    # The corners of a square, a little wider than high: two are joined either way.
+    x = np.repeat([[0.0, 0.0], [1.002, 0.0], [0.0, 1.0], [1.002, 1.0]], 25, axis=0)
+    x = np.concatenate([x, [[9.0, 9.0]] * 5])
+    rows = x if kind == "numpy" else pytest.importorskip("torch").as_tensor(x)
+    how = {"n_init": 10, "seed": 0}
+    high, wide = partitions(engine_with(rows), 3, np.arange(len(x)), **how)
+    assert adjusted_rand_score(high[:100], x[:100, 0] > 0) == 1.0
+    assert adjusted_rand_score(wide[:100], x[:100, 1] > 0) == 1.0
+    x[:, 0] *= 1.02  # far more than a hundredth of inertia
+    rows = x if kind == "numpy" else pytest.importorskip("torch").as_tensor(x)
+    assert len(partitions(engine_with(rows), 3, np.arange(len(x)), **how)) == 1
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch"])
@@ -126,7 +142,7 @@ def test_a_search_is_no_worse_than_from_wards_clusters(kind):
     least = KMeans(60, init=first, n_init=1, tol=0.0).fit(rows).inertia_
     near = rows if kind == "numpy" else pytest.importorskip("torch").as_tensor(rows)
     for seed in range(3):
-        centres, labels = _search(near, 60, 1, seed)
+        _, centres, labels = (np.asarray(x) for x in _search(near, 60, 1, seed)[0])
         inertia = ((rows - centres[labels]) ** 2).sum()
         assert inertia <= (1 + 1e-5) * least
 

@@ -46,7 +46,7 @@ def test_shapes_that_no_centres_tell_apart():
     found, scalings, engine = drawn_rows([x, noise])
     weights = np.array([0.9, 0.1])[list(engine.view_order)]
     halves = np.arange(len(own)) % 2
-    labels = find_communities(found, scalings, weights, 2, 0, halves)
+    labels = find_communities(found, scalings, weights, 2, 0, [halves])
     assert ari(own[found.caller_rows], labels) == 1.0
 
 
@@ -68,7 +68,7 @@ def test_a_view_without_weight_has_no_say():
     found, scalings, engine = drawn_rows([x, noise])
     weights = np.array([0.0, 1.0])[list(engine.view_order)]
     halves = np.arange(len(own)) % 2
-    labels = find_communities(found, scalings, weights, 2, 0, halves)
+    labels = find_communities(found, scalings, weights, 2, 0, [halves])
     assert ari(own[found.caller_rows], labels) < 0.1
 
 
@@ -82,8 +82,9 @@ def test_other_clusters_stand_where_they_tell_more_of_neighbours(monkeypatch):
     wrong[np.flatnonzero(mine == 2)[::2]] = 1
     monkeypatch.setattr(communities, "leiden_with_k", lambda *_: wrong)
     how = (found, scalings, np.ones(2), 4, 0)
-    assert ari(mine, find_communities(*how, mine)) == 1.0
-    assert ari(mine, find_communities(*how, wrong)) < 0.9
+    assert ari(mine, find_communities(*how, [mine])) == 1.0
+    assert ari(mine, find_communities(*how, [wrong])) < 0.9
+    assert ari(mine, find_communities(*how, [wrong, mine, wrong])) == 1.0
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

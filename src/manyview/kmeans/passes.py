@@ -44,10 +44,12 @@ from manyview.views.views import Block
 
 FIELD = "B_bar"
 LABELS = "labels"
-Found = tuple[Matrix, Matrix]  # centres and labels of a search
 KMEANS_SAMPLE = 8192  # rows of the search for starts: bounds its time
 MOST_PASSES = 20  # the sample has settled the starts; full passes only polish them
 LEVEL_INERTIA = 1e-5  # inertias closer than this are level: rounding must not choose
+# Other runs of a search are worth a look up to so much more inertia (.003 misses some
+# of Handwritten's, .02 lets 3Sources take a worse one), those of the same as one.
+NEAR_INERTIA, SAME_INERTIA = 0.01, 0.001
 MOST_STEPS = 300  # scikit-learn's own bound; searches on a sample end long before
 WARD_ROWS_PER_CLUSTER = 20  # find nearly what the tree of all rows does (DESIGN.md)
 MOST_WARD_ROWS = 4096  # the tree takes their square
@@ -151,10 +153,10 @@ def kmeans(
     if found is None:
         some = _sample(engine, rows)
         if first is None:
-            points, _ = _search(some, n_clusters, n_init, seed)
+            runs = _search(some, n_clusters, n_init, seed)
         else:
-            points, _ = _refine(some, centroids(some, first, n_clusters)[None, :, :])
-        found = euclidean(points), np.inf, 0
+            runs = _refine(some, centroids(some, first, n_clusters)[None, :, :])
+        found = euclidean(np.asarray(to_host(runs[0].centres))), np.inf, 0
     centres, last, done = found
     for step in range(done, max_iter):
         total, _ = engine.run(assign_step, centres, title="Clustering", views=False)
@@ -168,11 +170,21 @@ def kmeans(
     return Clustering(centres, engine.read(LABELS), inertia, step + 1)
 
 
-def partition(
+def partitions(
     engine: Engine, n_clusters: int, rows: Matrix, *, n_init: int, seed: int
-) -> Matrix:
-    """Labels of the given (drawn) rows: the best of `n_init` runs on them."""
-    return _search(_sample(engine, rows), n_clusters, n_init, seed)[1]
+) -> list[Matrix]:
+    """Labels of the given (drawn) rows by the best of `n_init` runs on them.
+
+    After them those of other runs of nearly its inertia: which of several such optima
+    means the classes, inertia does not say.
+    """
+    runs = _search(_sample(engine, rows), n_clusters, n_init, seed)
+    kept = runs[:1]
+    for run in runs[1:]:
+        near = run.inertia <= (1.0 + NEAR_INERTIA) * runs[0].inertia
+        if near and run.inertia > (1.0 + SAME_INERTIA) * kept[-1].inertia:
+            kept.append(run)
+    return [np.asarray(to_host(run.labels)) for run in kept]
 
 
 def centroids(rows: Array, labels: Matrix, n_clusters: int) -> Array:
@@ -188,8 +200,16 @@ def _sample(engine: Engine, rows: Matrix) -> Array:
     return in_float64(found if is_torch_array(found) else to_host(found))
 
 
-def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> Found:
-    """The best of `n_init` runs from rows far from each other, and one from Ward's."""
+class Run(NamedTuple):
+    """What one of several runs has found."""
+
+    inertia: float
+    centres: Array
+    labels: Array
+
+
+def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> list[Run]:
+    """`n_init` runs from rows far from each other, and one from Ward's; best first."""
     rng = np.random.default_rng(seed)
     picks = spread_rows(sample, n_clusters, rng, n_init)
     starts = sample[like(picks, sample)]
@@ -202,16 +222,19 @@ def _search(sample: Array, n_clusters: int, n_init: int, seed: int) -> Found:
     return _refine(sample, starts)
 
 
-def _refine(sample: Array, starts: Array) -> Found:
-    """Centres and labels of the best run from the starts (n_starts, n_clusters, k)."""
+def _refine(sample: Array, starts: Array) -> list[Run]:
+    """The runs from the starts (n_starts, n_clusters, k): the best, then by inertia."""
     if is_torch_array(sample):
         found = lloyd(sample, starts, MOST_STEPS)
-        best = _best([float(x) for x in to_host(found.inertia)])
-        return to_host(found.centres[best]), to_host(found.labels[best])
-    searches = [KMeans(len(start), init=start, n_init=1, tol=0.0) for start in starts]
-    runs = side_by_side([partial(quiet_fit, s, sample, 1) for s in searches])
-    run = runs[_best([run.inertia_ for run in runs])]
-    return run.cluster_centers_, np.asarray(run.labels_)
+        inertias = [float(x) for x in to_host(found.inertia)]
+        parts = zip(inertias, found.centres, found.labels, strict=True)
+        runs = [Run(*part) for part in parts]
+    else:
+        fits = [KMeans(len(start), init=start, n_init=1, tol=0.0) for start in starts]
+        fits = side_by_side([partial(quiet_fit, fit, sample, 1) for fit in fits])
+        runs = [Run(f.inertia_, f.cluster_centers_, f.labels_) for f in fits]
+    best = runs.pop(_best([run.inertia for run in runs]))
+    return [best, *sorted(runs, key=lambda run: run.inertia)]
 
 
 def _best(inertias: list[float]) -> int:

@@ -184,7 +184,7 @@ def sized_communities(
     view_weights: Matrix,
     n_clusters: int,
     seed: int,
-    others: Matrix,
+    others: list[Matrix],
     wanted: Sizes,
 ) -> Matrix:
     """As `find_communities` of the same, and brought to these sizes."""

@@ -2,7 +2,7 @@
 
 Where all rows have been drawn, their neighbours in every view are looked up exactly.
 The graphs of the views are summed, each with the view's weight, and cut by modularity
-(`stages.leiden`). The embedding's own partition stands instead where it tells more of
+(`stages.leiden`). A partition of the embedding stands instead where it tells more of
 neighbours in and across views: a sum of graphs joins what only some views tell apart.
 Rows are then moved one by one by what all views say (`stages.block_model`).
 """
@@ -56,25 +56,40 @@ def find_communities(
     view_weights: Matrix,
     n_clusters: int,
     seed: int,
-    others: Matrix,
+    others: list[Matrix],
 ) -> Matrix:
-    """Labels of all rows, in the order drawn; `others` are what the embedding says."""
+    """Labels of all rows, in the order drawn; `others` are what the embedding says.
+
+    They are several, the one of least inertia first.
+    """
     rows = row_graph(drawn, scalings, view_weights, n_clusters)
     return communities(rows, n_clusters, seed, others)
 
 
-def communities(rows: RowGraph, n_clusters: int, seed: int, others: Matrix) -> Matrix:
+def communities(
+    rows: RowGraph, n_clusters: int, seed: int, others: list[Matrix]
+) -> Matrix:
     """The same, of a graph that is known."""
     labels = leiden_with_k(rows.graph, n_clusters, seed)
-    return settled(rows, labels, others, n_clusters)[rows.place]
+    told = most_told(rows, others, n_clusters)
+    return settled(rows, labels, told, n_clusters)[rows.place]
+
+
+def most_told(rows: RowGraph, several: list[Matrix], n_clusters: int) -> Matrix:
+    """Those labels of the graph's rows that tell most of neighbours.
+
+    `several` are labels of all drawn rows; the first stand unless others tell more.
+    """
+    first = np.unique(rows.place, return_index=True)[1]
+    best, *others = (labels[first] for labels in several)
+    for labels in others:
+        if tells_more(rows.of_views, labels, best, n_clusters):
+            best = labels
+    return best
 
 
 def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> Matrix:
-    """The labels of the graph's rows, or what the embedding says, moved by the views.
-
-    `others` are labels of all drawn rows.
-    """
-    others = others[np.unique(rows.place, return_index=True)[1]]
+    """The labels of the graph's rows, or what the embedding says, moved by views."""
     if tells_more(rows.of_views, others, labels, n_clusters):
         moved = moved_by_views(rows.of_views, others, n_clusters)
         if np.mean(moved == others) >= LEAST_KEPT:

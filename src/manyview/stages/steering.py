@@ -22,7 +22,7 @@ from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.stages.class_scores import Told, class_scores
-from manyview.stages.communities import RowGraph, row_graph, settled
+from manyview.stages.communities import RowGraph, most_told, row_graph, settled
 from manyview.stages.keeping_apart import keep_apart
 from manyview.stages.knowledge import Knowledge
 from manyview.stages.leiden import leiden_with_k
@@ -59,7 +59,7 @@ def steer_communities(
     view_weights: Matrix,
     n_clusters: int,
     seed: int,
-    others: Matrix,
+    others: list[Matrix],
     knowledge: Knowledge,
 ) -> Steered:
     """Labels of all rows, in the order drawn, and the caller's rows in conflict.
@@ -72,7 +72,8 @@ def steer_communities(
     graph = _cut(rows.graph, node[known.apart])
     joined, home = _contracted(graph, node, known.tied)
     several = (leiden_with_k(joined, n_clusters, seed + i) for i in range(PARTITIONS))
-    several = (settled(rows, x[home], others, n_clusters) for x in several)
+    told = most_told(rows, others, n_clusters)
+    several = (settled(rows, x[home], told, n_clusters) for x in several)
     found = _agreed(list(several), n_clusters)
     near = sp.diags_array(inverse(graph.sum(axis=1))) @ graph
     views = _alike(rows, seed)
