@@ -26,13 +26,15 @@ round is one pass over the rows (`round_step`), and neither B_v nor Y_v is kept.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from manyview.arrays.ops import Matrix
 from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
+from manyview.engine.local import in_the_background
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import (
     ROWS_PER_ANCHOR,
@@ -61,8 +63,8 @@ from manyview.stages.anchors import (
     plain_features,
     sum_grams,
 )
-from manyview.stages.cluster_sizes import Sizes, check_told, sized_communities
-from manyview.stages.communities import find_communities
+from manyview.stages.cluster_sizes import Sizes, check_told
+from manyview.stages.communities import Sought
 from manyview.stages.costs import Cost, rounds_cost
 from manyview.stages.knowledge import Knowledge
 from manyview.stages.priced_clusters import hold_sizes
@@ -77,7 +79,6 @@ from manyview.stages.rounds import (
     start_from_graph,
 )
 from manyview.stages.sampling import Draw
-from manyview.stages.scaling import Scaling
 from manyview.stages.setup import NO_CONFLICTS, Setup, enter
 from manyview.stages.steering import steer_clusters, steer_communities
 from manyview.stages.tracing import caller_trace, trace_rows
@@ -245,10 +246,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
             setup = saved.load("setup")
             if setup is None:
-                features, graph = self._choose(engine, drawn, scalings, m, seeds)
-                if engine.n_samples > sizes.exact_rows:
-                    drawn = drawn.without_most_rows()
-                setup = self._set_up(engine, drawn, features, graph, seeds, known)
+                setup = self._prepare(engine, drawn, scalings, m, seeds, known)
                 drawn = drawn.without_most_rows()
                 saved.save("setup", setup)
             else:
@@ -279,26 +277,29 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         graph_rows = sample_size(self.n_graph_anchors, self.n_views_)
         return max(n_anchors * per_anchor, graph_rows, self.n_clusters_)
 
-    def _choose(
-        self,
-        engine: Engine,
-        drawn: Draw,
-        scalings: tuple[Scaling, ...],
-        n_anchors: int,
-        seeds: list[int],
-    ) -> tuple[Features, Graph]:
-        """Anchors of the features and of the graph, from the drawn rows."""
-        products: dict[int, Matrix] = {}
-        how = (self.anchors, n_anchors, seeds[0], engine.view_order, products)
-        anchors = choose_anchors(drawn, scalings, *how)
-        how_rich: dict[str, Any] = {"lam": self.lam, "n_rounds": self.max_iter}
-        rows = (engine, drawn, scalings, anchors)
-        features = plain_features(*rows, kernel=self.kernel, **how_rich)
-        of_rows = {"n_samples": engine.n_samples, "n_clusters": self.n_clusters_}
-        ties = {"n_anchors": self.n_graph_anchors, "n_neighbors": self.n_neighbors}
-        more: dict[str, Any] = {**of_rows, **ties, "seed": seeds[1]}
-        graph = build_graph(drawn, scalings, **more, products=products)
-        return features, graph
+    def _prepare(
+        self, engine: Engine, drawn: Draw, scalings: Any, m: int, *how: Any
+    ) -> Setup:
+        """Anchors of features and graph, and all that follows from them.
+
+        The neighbours of few rows are sought meanwhile, where there is room.
+        """
+        seeds, products = how[0], dict[int, Matrix]()
+        few, of_rows = engine.n_samples <= sizes.exact_rows, (drawn, scalings)
+        room = self.memory_limit is None and not is_torch_array(drawn.block.views[0])
+        with in_the_background(few and room) as background:
+            sought = Sought(background, *of_rows, self.n_clusters_) if few else None
+            search = (m, seeds[0], engine.view_order, products)
+            anchors = choose_anchors(drawn, scalings, self.anchors, *search)
+            rows = (engine, drawn, scalings, anchors)
+            rich: dict[str, Any] = {"lam": self.lam, "n_rounds": self.max_iter}
+            features = plain_features(*rows, kernel=self.kernel, **rich)
+            counts = {"n_samples": engine.n_samples, "n_clusters": self.n_clusters_}
+            ties = {"n_anchors": self.n_graph_anchors, "n_neighbors": self.n_neighbors}
+            more: dict[str, Any] = {**counts, **ties, "seed": seeds[1]}
+            graph = build_graph(*of_rows, **more, products=products)
+            drawn = drawn if few else drawn.without_most_rows()
+            return self._set_up(engine, drawn, features, graph, sought, *how)
 
     def _set_up(
         self,
@@ -306,6 +307,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         drawn: Draw,
         plain: Features,
         graph: Graph,
+        sought: Sought | None,
         seeds: list[int],
         known: Knowledge | Sizes | None,
     ) -> Setup:
@@ -313,25 +315,24 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         grams = sum_grams(engine, plain)
         features, ridges = fit_features(plain, grams, self.lam, RANK_TOL)
         spectrum = put_basis(engine, fit_spectrum(engine, graph, self.n_clusters_))
+        if sought is not None:
+            cut = not isinstance(known, Knowledge)
+            sought.weigh(spectrum.weights, seeds[2] if cut else None)
         scale = frequency_weights(spectrum.values, self.n_clusters_)
         start = GraphStart(features, scale, centre=False)
         first, targets = start_from_graph(engine, start, ridges)
         explained = np.ones(self.n_views_)
         if self.lam is None:
             ridges, explained = choose_weights(ridges, targets)
-        strange, seed = NO_CONFLICTS, seeds[2]
-        rows = (drawn, graph.scalings, spectrum.weights, self.n_clusters_, seed)
+        strange, how = NO_CONFLICTS, {"n_init": self.n_init, "seed": seeds[2]}
         # The graph's own partitions of the drawn rows: of many, the rounds refine one.
-        how = {"n_init": self.n_init, "seed": seed}
         others = partitions(engine, self.n_clusters_, drawn.rows, **how)
         found = others[0]
-        if engine.n_samples <= sizes.exact_rows:
-            if known is None:
-                found = find_communities(*rows, others)
-            elif isinstance(known, Sizes):
-                found = sized_communities(*rows, others, known)
-            else:
-                found, strange = steer_communities(*rows, others, known)
+        if sought is not None and isinstance(known, Knowledge):
+            rows = (drawn, sought.graph(), self.n_clusters_, seeds[2])
+            found, strange = steer_communities(*rows, others, known)
+        elif sought is not None:
+            found = sought.communities(others, cast(Sizes | None, known))
         anchors = tuple(kernel.anchors for kernel in features.kernels)
         return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)
 

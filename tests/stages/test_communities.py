@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from manyview import S2MVTC
 from manyview.engine.contract import lowered
-from manyview.engine.local import open_engine
+from manyview.engine.local import in_the_background, open_engine
 from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import Centres
 from manyview.metrics import ari
@@ -14,13 +14,13 @@ from manyview.stages import communities
 from manyview.stages.communities import (
     LEAST_SIZE,
     MOST_TIES,
+    Sought,
     against_chance,
     distinct,
-    find_communities,
-    kinds_of_rows,
     neighbourhoods,
     row_graph,
 )
+from manyview.stages.neighbour_graph import kinds_of_rows
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.views.views import Views
 
@@ -39,6 +39,18 @@ def drawn_rows(views):
     found = draw(engine, engine.n_samples, 0)
     scalings = choose_scalings(found, None, 2)
     return found, scalings, engine
+
+
+def find_communities(drawn, scalings, view_weights, n_clusters, seed, others):
+    """As a fit goes about it, in the background or when asked."""
+    found = []
+    for allowed in (True, False):
+        with in_the_background(allowed) as background:
+            sought = Sought(background, drawn, scalings, n_clusters)
+            sought.weigh(view_weights, seed)
+            found.append(sought.communities(others, None))
+    np.testing.assert_array_equal(*found)
+    return found[0]
 
 
 def test_shapes_that_no_centres_tell_apart():

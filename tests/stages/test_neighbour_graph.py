@@ -10,6 +10,7 @@ from manyview.metrics import ari
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     first_of_kind,
+    kinds_of_rows,
     linked,
     nearest_rows,
     neighbour_graph,
@@ -27,7 +28,7 @@ def everywhere(*arrays):
 
 
 def graph_of(arrays, present, sizes):
-    near = neighbours_of_views(arrays, present, max(sizes))
+    near = neighbours_of_views(arrays, kinds_of_rows(arrays, present), max(sizes))
     return neighbour_graph(near, len(present), sizes)
 
 
@@ -146,7 +147,8 @@ def test_rows_that_are_the_same_are_tied_to_as_many_each(kind):
     X = np.concatenate(
         [np.zeros((30, 2)), np.ones((3, 2)), np.eye(20, 2) + np.arange(2, 22)[:, None]]
     )
-    near = neighbours_of_views([kind(X)], np.ones((53, 1), bool), 8)
+    kinds = kinds_of_rows([kind(X)], np.ones((53, 1), bool))
+    near = neighbours_of_views([kind(X)], kinds, 8)
     assert sorted(len(rows) for rows in near[0].same) == [3, 30]
     W = neighbour_graph(near, 53, (8,)).toarray()
     np.testing.assert_allclose(W, W.T, rtol=1e-12)

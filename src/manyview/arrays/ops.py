@@ -19,9 +19,8 @@ CACHE_ROWS = 128  # of a thousand features: they stay in a core's cache
 TALL_ROWS = 4096
 # A product with a one-hot matrix beats colliding additions up to this many groups.
 MOST_HOT = 2048
-# So many minima one after the other beat a sort of the row (timed; on a device only
-# with many rows).
-FEW = 32
+# So many minima beat a partition of the row (timed; on a device, of many rows).
+FEW = 16
 FEW_ON_DEVICE = 10
 MANY_ROWS = 4096
 # Widths of products that BLAS libraries like are multiples of this.
@@ -72,8 +71,7 @@ def like(array: Array, model: Array) -> Array:
 
 def cast(shared: Any, model: Array) -> Array:
     """A small float64 array on the device and in the dtype of `model`."""
-    array = like(shared, model)
-    return namespace(array).astype(array, model.dtype)
+    return namespace(model).astype(like(shared, model), model.dtype)
 
 
 def has_float64(array: Array) -> bool:
@@ -250,8 +248,8 @@ def smallest(distances: Array, k: int) -> tuple[Array, Array]:
     """Values and columns of the k smallest entries of every row, ascending."""
     if is_torch_array(distances):
         return _smallest_on_device(distances, k)
-    values, columns = _smallest_host(to_host(distances).copy(), k)
-    return like(values, distances), like(columns, distances)
+    found = _smallest_host(to_host(distances).copy(), k)
+    return like(found[0], distances), like(found[1], distances)
 
 
 def _smallest_on_device(d: Any, k: int) -> tuple[Any, Any]:
@@ -268,11 +266,13 @@ def _smallest_on_device(d: Any, k: int) -> tuple[Any, Any]:
 
 
 def _smallest_host(d: Any, k: int) -> tuple[Any, Any]:
-    """A few minima one after the other beat a partition of the row; d is lost."""
-    if k > FEW:
-        columns = np.argsort(d, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(d, columns, axis=1), columns
+    """A few minima one after the other, or a partition of the row; d is lost."""
     rows, columns = np.arange(len(d)), np.empty((len(d), k), dtype=np.intp)
+    if k > FEW:  # of level entries the first comes first
+        columns = np.sort(np.argpartition(d, k - 1, axis=1)[:, :k], axis=1)
+        values = d[rows[:, None], columns]
+        order = rows[:, None], np.argsort(values, axis=1, kind="stable")
+        return values[order], columns[order]
     values = np.empty((len(d), k), dtype=d.dtype)
     for j in range(k):
         columns[:, j] = d.argmin(axis=1)

@@ -10,6 +10,7 @@ from manyview.baselines.parts.prepared_rows import COPIES, prepared_rows
 from manyview.errors import InputTypeError
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
+    kinds_of_rows,
     linked,
     neighbour_graph,
     neighbours_of_views,
@@ -92,7 +93,8 @@ class KNNLeiden(ComparedMethod):
         needed = memory_need(views, sizes)
         require_memory(needed, "KNNLeiden", f"the neighbours of {len(views)} rows")
         rows = prepared_rows(views, self.scaling, self.n_clusters_, rng)
-        near = neighbours_of_views(rows.arrays, rows.present, max(sizes))
+        kinds = kinds_of_rows(rows.arrays, rows.present)
+        near = neighbours_of_views(rows.arrays, kinds, max(sizes))
         graph = neighbour_graph(near, len(rows), sizes)
         graph = linked(graph, rows.arrays, rows.present)
         labels = leiden_with_k(graph, self.n_clusters_, child_seed(rng), TRIALS)

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -54,6 +54,8 @@ from manyview.running import progress
 from manyview.views.views import Block, Views
 
 T = TypeVar("T")
+# Takes up a job and gives a function that waits for what it returns.
+Background = Callable[[Callable[[], Any]], Callable[[], Any]]
 IntArray = np.ndarray[Any, Any]
 
 # Of the machine's memory, for features where no limit is given: the rest is the
@@ -336,6 +338,19 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
     workers = max(1, min(CORES, len(jobs)))
     with single_threaded_blas, ThreadPoolExecutor(workers) as pool:
         return list(pool.map(lambda job: job(), jobs))
+
+
+@contextmanager
+def in_the_background(allowed: bool) -> Iterator[Background]:
+    """Jobs one after the other in a thread of their own, while this one goes on.
+
+    Where that is not `allowed` a job is done when it is first asked for.
+    """
+    if not allowed:
+        yield cache
+        return
+    with single_threaded_blas, ThreadPoolExecutor(1) as pool:
+        yield lambda job: pool.submit(job).result
 
 
 def open_engine(

@@ -14,10 +14,8 @@ import scipy.sparse as sp
 
 from manyview.arrays.ops import Matrix
 from manyview.errors import InputError
-from manyview.stages.communities import communities, row_graph
 from manyview.stages.knowledge import Knowledge, check_knowledge
-from manyview.stages.sampling import Draw
-from manyview.stages.scaling import Scaling, inverse
+from manyview.stages.scaling import inverse
 from manyview.views.arguments import check_choice, check_count
 
 # Assignments along the graph, of which the best is kept: after five little changes.
@@ -176,21 +174,6 @@ def _distances(costs: Matrix, start: Matrix) -> tuple[Matrix, Matrix]:
             break
         distances[shorter], before[shorter] = found[shorter], best[shorter]
     return distances, before
-
-
-def sized_communities(
-    drawn: Draw,
-    scalings: tuple[Scaling, ...],
-    view_weights: Matrix,
-    n_clusters: int,
-    seed: int,
-    others: list[Matrix],
-    wanted: Sizes,
-) -> Matrix:
-    """As `find_communities` of the same, and brought to these sizes."""
-    rows = row_graph(drawn, scalings, view_weights, n_clusters)
-    labels = communities(rows, n_clusters, seed, others)
-    return sized(rows.graph, rows.place, labels, n_clusters, wanted)
 
 
 def sized(

@@ -7,17 +7,20 @@ neighbours in and across views: a sum of graphs joins what only some views tell 
 Rows are then moved one by one by what all views say (`stages.block_model`).
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import Matrix, is_on_gpu, to_host
+from manyview.engine.local import Background, side_by_side
 from manyview.stages.block_model import moved_by_views, tells_more
+from manyview.stages.cluster_sizes import Sizes, sized
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
-    first_of_kind,
     graph_of_view,
+    kinds_of_rows,
     linked,
     neighbours_of_views,
     rows_of,
@@ -50,29 +53,43 @@ class RowGraph(NamedTuple):
     present: Matrix
 
 
-def find_communities(
-    drawn: Draw,
-    scalings: tuple[Scaling, ...],
-    view_weights: Matrix,
-    n_clusters: int,
-    seed: int,
-    others: list[Matrix],
-) -> Matrix:
-    """Labels of all rows, in the order drawn; `others` are what the embedding says.
+# All but the sum, before any view is weighed.
+ViewGraphs = tuple[list[sp.csr_array], Matrix, list[Any], Matrix]
 
-    They are several, the one of least inertia first.
+
+class Sought:
+    """The graph of all rows and its communities, sought while the fit goes on.
+
+    `drawn` are all rows; the background takes up one job after the other.
     """
-    rows = row_graph(drawn, scalings, view_weights, n_clusters)
-    return communities(rows, n_clusters, seed, others)
 
+    def __init__(
+        self, background: Background, drawn: Draw, scalings: Any, n_clusters: int
+    ) -> None:
+        self._background, self._n_clusters = background, n_clusters
+        self._graphs = background(partial(view_graphs, drawn, scalings, n_clusters))
 
-def communities(
-    rows: RowGraph, n_clusters: int, seed: int, others: list[Matrix]
-) -> Matrix:
-    """The same, of a graph that is known."""
-    labels = leiden_with_k(rows.graph, n_clusters, seed)
-    told = most_told(rows, others, n_clusters)
-    return settled(rows, labels, told, n_clusters)[rows.place]
+    def weigh(self, view_weights: Matrix, seed: int | None) -> None:
+        """Go on to the sum of the graphs and, with a seed, to its communities."""
+        self.graph = self._background(lambda: weighed(self._graphs(), view_weights))
+        if seed is not None:
+            how = (self._n_clusters, seed)
+            self._labels = self._background(
+                lambda: leiden_with_k(self.graph().graph, *how)
+            )
+
+    def communities(self, others: list[Matrix], wanted: Sizes | None) -> Matrix:
+        """Labels of all rows, in the order drawn; `others` are the embedding's.
+
+        They are several, the one of least inertia first. With `wanted` sizes rows are
+        moved until the clusters have these.
+        """
+        rows: RowGraph = self.graph()
+        told = most_told(rows, others, self._n_clusters)
+        labels = settled(rows, self._labels(), told, self._n_clusters)[rows.place]
+        if wanted is None:
+            return labels
+        return sized(rows.graph, rows.place, labels, self._n_clusters, wanted)
 
 
 def most_told(rows: RowGraph, several: list[Matrix], n_clusters: int) -> Matrix:
@@ -101,18 +118,30 @@ def row_graph(
     drawn: Draw, scalings: tuple[Scaling, ...], view_weights: Matrix, n_clusters: int
 ) -> RowGraph:
     """The graphs of all views, of exact neighbours among the drawn rows, as one."""
+    return weighed(view_graphs(drawn, scalings, n_clusters), view_weights)
+
+
+def view_graphs(
+    drawn: Draw, scalings: tuple[Scaling, ...], n_clusters: int
+) -> ViewGraphs:
+    """The graphs of all views, of exact neighbours among the drawn rows."""
     pairs = zip(drawn.block.views, scalings, strict=True)
     arrays = [_on_host(apply_scaling(x, s)) for x, s in pairs]
-    present = np.asarray(to_host(drawn.block.present))
-    new, place = distinct(kinds_of_rows(arrays, present))
-    arrays, present = [rows_of(X, new) for X in arrays], present[new]
-    sizes = neighbourhoods(len(present), n_clusters)
+    kinds = kinds_of_rows(arrays, np.asarray(to_host(drawn.block.present)))
+    new, place = distinct(kinds)
+    arrays, kinds = [rows_of(X, new) for X in arrays], renumbered(kinds[new], new)
+    sizes = neighbourhoods(len(new), n_clusters)
     device = next((x for x in drawn.block.views if is_on_gpu(x)), None)
-    near = neighbours_of_views(arrays, present, max(sizes), device)
-    parts = [
-        float(weight) * graph_of_view(own, len(present), sizes)
-        for own, weight in zip(near, view_weights, strict=True)
-    ]
+    near = neighbours_of_views(arrays, kinds, max(sizes), device)
+    graphs = side_by_side([partial(graph_of_view, x, len(new), sizes) for x in near])
+    return graphs, place, arrays, kinds >= 0
+
+
+def weighed(graphs: ViewGraphs, view_weights: Matrix) -> RowGraph:
+    """The sum of the views' graphs, each times its weight, its pieces tied together."""
+    of_views, place, arrays, present = graphs
+    pairs = zip(of_views, view_weights, strict=True)
+    parts = [float(weight) * own for own, weight in pairs]
     graph = sp.csr_array(sum(parts))
     if not present.all():
         graph = against_chance(graph, parts, present)
@@ -146,20 +175,16 @@ def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:
     return SIZES[-1]
 
 
-def kinds_of_rows(arrays: list[Any], present: Matrix) -> Matrix:
-    """In each view the first row that is the same as each; −1 without the view."""
-    kinds = np.full(present.shape, -1)
-    for X, there, kind in zip(arrays, present.T, kinds.T, strict=True):
-        rows = np.flatnonzero(there)
-        kind[rows] = rows[first_of_kind(rows_of(X, rows))]
-    return kinds
-
-
 def distinct(kinds: Matrix) -> tuple[Matrix, Matrix]:
     """Which rows are the first of their kinds, and where each is among those."""
     _, first, place = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[place.ravel()]
+
+
+def renumbered(kinds: Matrix, rows: Matrix) -> Matrix:
+    """The kinds (n_rows, n_views) of some rows, by their numbers among these."""
+    return np.where(kinds < 0, -1, np.searchsorted(rows, kinds))
 
 
 def _on_host(x: Any) -> Any:

@@ -4,17 +4,18 @@ Distances are looked at by blocks of rows; nothing of size n × n is kept.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
-from manyview.arrays.ops import Array, like, nearest_points, to_host
+from manyview.arrays.ops import Array, like, nearest_points, smallest, to_host
+from manyview.engine.local import side_by_side
 from manyview.kmeans.first_centres import NO_DISTANCE
 from manyview.stages.scaling import inverse
 
@@ -29,8 +30,8 @@ LOST = 1e-6
 # Along so many random directions rows that differ lie apart: by chance two are level
 # along one of them, hardly ever along eight.
 DIRECTIONS = 8
-# Numbers looked at together: 32 MB.
-BATCH_NUMBERS = 2**22
+# Numbers looked at together: 32 MB, or 8 where several threads look.
+BATCH_NUMBERS, JOB_NUMBERS = 2**22, 2**20
 
 
 class Neighbours(NamedTuple):
@@ -56,28 +57,35 @@ class Neighbours(NamedTuple):
 
 
 def neighbours_of_views(
-    arrays: Sequence[Any], present: IntArray, k: int, on: Any = None
+    arrays: Sequence[Any], kinds: IntArray, k: int, on: Any = None
 ) -> list[Neighbours]:
     """In each view the k nearest rows, or the 7th where that is more, of every row.
 
-    They are searched on the device of the array `on`, where there is one.
+    They are searched on the device of the array `on`, where there is one. Which rows
+    are the same in a view, or lack it, say their `kinds` (`kinds_of_rows`).
     """
     found = []
-    for v, X in enumerate(arrays):
-        there = np.flatnonzero(present[:, v])
-        first = there[first_of_kind(rows_of(X, there))]
-        rows = there[first == there]
+    for X, kind in zip(arrays, kinds.T, strict=True):
+        rows = np.flatnonzero(kind == np.arange(len(kind)))
         apart, ids = np.empty((len(rows), 0)), np.empty((len(rows), 0), dtype=np.intp)
         if len(rows) > 1:
             near = max(k, WIDTH_NEIGHBOUR)
             apart, ids = nearest_rows(rows_of(X, rows), near, on)
-        order = np.argsort(first, kind="stable")
-        ends = np.cumsum(np.unique(first, return_counts=True)[1])
-        starts = np.append(0, ends[:-1])
-        several = np.flatnonzero(ends - starts > 1)
-        kinds = [there[order[starts[i] : ends[i]]] for i in several]
-        found.append(Neighbours(rows, apart, ids, kinds))
+        order, counts = np.argsort(kind, kind="stable"), np.bincount(kind + 1)
+        ends = np.cumsum(counts)
+        several = np.flatnonzero(counts[1:] > 1)
+        same = [order[ends[first] : ends[first + 1]] for first in several]
+        found.append(Neighbours(rows, apart, ids, same))
     return found
+
+
+def kinds_of_rows(arrays: Sequence[Any], present: IntArray) -> IntArray:
+    """In each view the first row that is the same as each; −1 without the view."""
+    kinds = np.full(present.shape, -1)
+    for X, there, kind in zip(arrays, present.T, kinds.T, strict=True):
+        rows = np.flatnonzero(there)
+        kind[rows] = rows[first_of_kind(rows_of(X, rows))]
+    return kinds
 
 
 def first_of_kind(X: Any) -> IntArray:
@@ -113,14 +121,12 @@ def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
     if not sp.issparse(X):
         X = X.astype(np.float64)
         X = X - X.mean(axis=0)
-    if on is None or sp.issparse(X):
-        search = NearestNeighbors(n_neighbors=k + 1).fit(X)
-        # The search widens what it is given: of sparse rows some at a time.
-        batches = [slice(None)] if not sp.issparse(X) else _batches(n_rows, n_rows)
-        parts = [search.kneighbors(X[some]) for some in batches]
-    else:
-        points, batches = like(X, on), _batches(n_rows, n_rows)
-        parts = [_nearest_points(points[some], points, k + 1) for some in batches]
+    there = X if on is None or sp.issparse(X) else like(X, on)
+    search = _nearest_sparse if sp.issparse(X) else _nearest_points
+    together = JOB_NUMBERS if there is X else BATCH_NUMBERS
+    batches = _batches(n_rows, n_rows, together)
+    jobs = [partial(search, there[some], there, k + 1) for some in batches]
+    parts = side_by_side(jobs) if there is X else [job() for job in jobs]
     apart, ids = (np.concatenate(part) for part in zip(*parts, strict=True))
     # A row is among its own nearest, unless as many others lie where it does.
     own = ids == np.arange(n_rows)[:, None]
@@ -141,6 +147,15 @@ def _nearest_points(x: Array, points: Array, k: int) -> tuple[FloatArray, IntArr
     """Distances to, and numbers of, the k points that are nearest, on their device."""
     squares, ids = nearest_points(x, points, k)
     return np.sqrt(to_host(squares)), to_host(ids)
+
+
+def _nearest_sparse(x: Any, points: Any, k: int) -> tuple[FloatArray, IntArray]:
+    """The same of sparse rows."""
+    squares = (-2.0 * x @ points.T).toarray()
+    squares += row_norms(x, squared=True)[:, None]
+    squares += row_norms(points, squared=True)
+    squares, ids = smallest(np.maximum(squares, 0.0), k)
+    return np.sqrt(squares), ids
 
 
 def self_tuned_graph(apart: FloatArray, ids: IntArray, k: int) -> sp.csr_array:
@@ -285,7 +300,7 @@ def _ties(X: Any, there: IntArray, piece: IntArray) -> IntArray:
     return np.array(pairs, dtype=np.intp).reshape(-1, 2)
 
 
-def _batches(n_rows: int, width: int) -> list[slice]:
+def _batches(n_rows: int, width: int, numbers: int = BATCH_NUMBERS) -> list[slice]:
     """Slices of the rows, so many numbers each as fit a batch."""
-    step = max(1, BATCH_NUMBERS // max(width, 1))
+    step = max(1, numbers // max(width, 1))
     return [slice(a, a + step) for a in range(0, n_rows, step)]

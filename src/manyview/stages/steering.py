@@ -22,13 +22,13 @@ from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.stages.class_scores import Told, class_scores
-from manyview.stages.communities import RowGraph, most_told, row_graph, settled
+from manyview.stages.communities import RowGraph, most_told, settled
 from manyview.stages.keeping_apart import keep_apart
 from manyview.stages.knowledge import Knowledge
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import normalised
 from manyview.stages.sampling import Draw
-from manyview.stages.scaling import Scaling, inverse
+from manyview.stages.scaling import inverse
 from manyview.views.views import Block
 
 # The graph's vectors per cluster, and at most: two per cluster score best there, and
@@ -55,8 +55,7 @@ class Steered(NamedTuple):
 
 def steer_communities(
     drawn: Draw,
-    scalings: tuple[Scaling, ...],
-    view_weights: Matrix,
+    rows: RowGraph,
     n_clusters: int,
     seed: int,
     others: list[Matrix],
@@ -67,7 +66,6 @@ def steer_communities(
     `others` are the labels that the embedding gives without knowledge.
     """
     known = knowledge.as_drawn(np.argsort(drawn.caller_rows)[knowledge.rows])
-    rows = row_graph(drawn, scalings, view_weights, n_clusters)
     node = rows.place[known.rows]
     graph = _cut(rows.graph, node[known.apart])
     joined, home = _contracted(graph, node, known.tied)
