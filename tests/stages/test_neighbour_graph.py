@@ -211,3 +211,20 @@ def test_rounding_of_rows_does_not_move_their_graph():
     moved = X * (1 + 4e-16 * rng.choice([-1, 0, 1], X.shape))
     graphs = [graph_of([x], everywhere(x), (5, 10)).toarray() for x in (X, moved)]
     np.testing.assert_allclose(*graphs, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e-3, 1e60])
+@pytest.mark.parametrize("kind", ["near", "level", "wide"])
+def test_quick_products_miss_no_neighbour(kind, size):
+    """Rows a millionth apart, many level distances, and rows wider than many."""
+    rng = np.random.default_rng(0)
+    shape = (300, 120) if kind == "wide" else (300, 9)
+    X = rng.integers(0, 2, shape) if kind == "level" else rng.normal(size=shape)
+    if kind == "near":
+        X = np.concatenate([X[:100] + 1e-6 * step for step in rng.normal(size=(3, 9))])
+    X = size * np.unique(X, axis=0)
+    apart, ids = nearest_rows(X, 12)
+    d = cdist(X, X) + np.diag(np.full(len(X), np.inf))
+    np.testing.assert_allclose(apart, np.sort(d, axis=1)[:, :12], rtol=1e-9)
+    np.testing.assert_allclose(np.take_along_axis(d, ids, axis=1), apart, rtol=1e-9)
+    assert all(len(set(row)) == 12 for row in ids.tolist())

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
-from manyview.arrays.ops import Array, like, nearest_points, smallest, to_host
+from manyview.arrays.ops import Array, like, nearest_points, to_host
 from manyview.engine.local import side_by_side
 from manyview.kmeans.first_centres import NO_DISTANCE
 from manyview.stages.scaling import inverse
@@ -30,8 +30,15 @@ LOST = 1e-6
 # Along so many random directions rows that differ lie apart: by chance two are level
 # along one of them, hardly ever along eight.
 DIRECTIONS = 8
-# Numbers looked at together: 32 MB, or 8 where several threads look.
-BATCH_NUMBERS, JOB_NUMBERS = 2**22, 2**20
+# Numbers looked at together: 32 MB on a device, 2 to 4 in a core's cache.
+BATCH_NUMBERS, JOB_NUMBERS = 2**22, 2**19
+# Differences of wider rows take longer than what single precision saves, where there
+# are not so many rows for every neighbour (timed).
+NARROW, ROWS_PER_NEAREST = 100, 100
+# Rounding of single-precision distances, in units of its root mean square; candidates
+# for every neighbour beyond which distances are level, as those of few values are.
+ROUNDED, MOST_CANDIDATES = 4.0, 4
+ROOM = 1e25  # squares that single precision can sum, and the inverse of small ones
 
 
 class Neighbours(NamedTuple):
@@ -115,47 +122,98 @@ def rows_of(X: Any, rows: IntArray) -> Any:
 
 
 def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
-    """Distances to, and numbers of, the k nearest other rows (n_rows, k), ascending."""
+    """Distances to, and numbers of, the k nearest other rows (n_rows, k), ascending.
+
+    Searched on the device of the array `on`, where there is one.
+    """
     n_rows = X.shape[0]
     k = min(k, n_rows - 1)
+    X = X.astype(np.float64)
     if not sp.issparse(X):
-        X = X.astype(np.float64)
         X = X - X.mean(axis=0)
-    there = X if on is None or sp.issparse(X) else like(X, on)
-    search = _nearest_sparse if sp.issparse(X) else _nearest_points
-    together = JOB_NUMBERS if there is X else BATCH_NUMBERS
-    batches = _batches(n_rows, n_rows, together)
-    jobs = [partial(search, there[some], there, k + 1) for some in batches]
-    parts = side_by_side(jobs) if there is X else [job() for job in jobs]
-    apart, ids = (np.concatenate(part) for part in zip(*parts, strict=True))
+    rows = Rows(X, row_norms(X, squared=True))
+    if on is None or sp.issparse(X):
+        batches = _batches(n_rows, n_rows, JOB_NUMBERS)
+        found = side_by_side([partial(_nearest_others, rows, b, k) for b in batches])
+    else:
+        points, batches = like(X, on), _batches(n_rows, n_rows)
+        pairs = ((b, nearest_points(points[b], points, k + 1)) for b in batches)
+        found = [_of_device(rows, b, *near, k) for b, near in pairs]
+    apart, ids = (np.concatenate(part) for part in zip(*found, strict=True))
+    return apart, ids
+
+
+class Rows(NamedTuple):
+    """Rows in float64, dense or sparse, and their squared lengths."""
+
+    X: Any
+    squares: FloatArray
+
+
+def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArray]:
+    """The same of some rows, on the host.
+
+    Products in half the precision say which rows may be among the nearest, and
+    differences how far these are. Many level distances are left to exact products.
+    """
+    n_rows, width = rows.X.shape
+    wide = width > NARROW and n_rows < ROWS_PER_NEAREST * k
+    room = 1.0 / ROOM < rows.squares.max() < ROOM
+    quick = room and not (wide or sp.issparse(rows.X))
+    kinds = (np.float32, np.float64) if quick else (np.float64,)
+    here = np.arange(n_rows)[own]
+    for kind in kinds:
+        X, squares = rows.X.astype(kind, copy=False), rows.squares.astype(kind)
+        d = (-2.0 * X[own]) @ X.T
+        d = d.toarray() if sp.issparse(d) else d
+        d += squares
+        d[np.arange(len(here)), here] = np.inf
+        farthest = np.partition(d, k - 1, axis=1)[:, k - 1]
+        noise = np.finfo(kind).eps * (width + 2.0) ** 0.5
+        farthest += ROUNDED * noise * (squares[own] + squares.max())
+        row, ids = np.divmod(np.flatnonzero(d <= farthest[:, None]), n_rows)
+        if len(row) <= MOST_CANDIDATES * k * len(here):
+            break
+    near = (d[row, ids] + squares[own][row]).astype(np.float64)
+    # Exact products as well lose the digits of what lies close.
+    lost = LOST * (rows.squares[here[row]] + rows.squares[ids])
+    again = near < lost if kind is np.float64 else np.ones(len(near), dtype=bool)
+    return _closest(rows, here[row], ids, np.where(again, np.nan, near), k)
+
+
+def _of_device(
+    rows: Rows, own: slice, squares: Array, ids: Array, k: int
+) -> tuple[FloatArray, IntArray]:
+    """The same from the k + 1 rows that a device has found nearest."""
+    near, found = to_host(squares), to_host(ids)
+    here = np.arange(len(rows.squares))[own]
     # A row is among its own nearest, unless as many others lie where it does.
-    own = ids == np.arange(n_rows)[:, None]
-    own[~own.any(axis=1), -1] = True
-    apart, ids = (x[~own].reshape(n_rows, k) for x in (apart, ids))
-    # The search expands squares: what lies close loses its digits there.
-    squares = row_norms(X, squared=True)
-    close = np.nonzero(apart**2 < LOST * (squares[:, None] + squares[ids]))
-    for some in _batches(len(close[0]), X.shape[1]):
-        i, j = close[0][some], close[1][some]
-        gaps = X[i] - X[ids[i, j]]
-        apart[i, j] = np.sqrt(np.asarray((gaps * gaps).sum(axis=1)).ravel())
-    order = np.argsort(apart, axis=1, kind="stable")
-    return np.take_along_axis(apart, order, 1), np.take_along_axis(ids, order, 1)
+    row, place = np.nonzero(found != here[:, None])
+    near, found = near[row, place], found[row, place]
+    lost = near < LOST * (rows.squares[here[row]] + rows.squares[found])
+    return _closest(rows, here[row], found, np.where(lost, np.nan, near), k)
 
 
-def _nearest_points(x: Array, points: Array, k: int) -> tuple[FloatArray, IntArray]:
-    """Distances to, and numbers of, the k points that are nearest, on their device."""
-    squares, ids = nearest_points(x, points, k)
-    return np.sqrt(to_host(squares)), to_host(ids)
+def _closest(
+    rows: Rows, row: IntArray, ids: IntArray, near: FloatArray, k: int
+) -> tuple[FloatArray, IntArray]:
+    """Of the candidates of every row, row by row, the k nearest: distances and numbers.
 
-
-def _nearest_sparse(x: Any, points: Any, k: int) -> tuple[FloatArray, IntArray]:
-    """The same of sparse rows."""
-    squares = (-2.0 * x @ points.T).toarray()
-    squares += row_norms(x, squared=True)[:, None]
-    squares += row_norms(points, squared=True)
-    squares, ids = smallest(np.maximum(squares, 0.0), k)
-    return np.sqrt(squares), ids
+    Squared distances that are not known (NaN) are made of differences.
+    """
+    unknown = np.flatnonzero(np.isnan(near))
+    for some in _batches(len(unknown), rows.X.shape[1], JOB_NUMBERS):
+        at = unknown[some]
+        gaps = rows.X[ids[at]] - rows.X[row[at]]
+        near[at] = row_norms(gaps, squared=True)
+    counts = np.unique(row, return_counts=True)[1]
+    starts = np.cumsum(counts) - counts
+    table = np.full((len(counts), counts.max()), np.inf)
+    of_row = np.repeat(np.arange(len(counts)), counts)
+    table[of_row, np.arange(len(row)) - starts[of_row]] = near
+    order = np.argsort(table, axis=1, kind="stable")[:, :k]
+    nearest = np.take_along_axis(table, order, axis=1)
+    return np.sqrt(np.maximum(nearest, 0.0)), ids[starts[:, None] + order]
 
 
 def self_tuned_graph(apart: FloatArray, ids: IntArray, k: int) -> sp.csr_array:
