@@ -31,6 +31,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="cells side by side")
     parser.add_argument("--rows", type=int, nargs="*", help="only so many rows")
     parser.add_argument("--only", default="", help="only cells with this in their key")
+    parser.add_argument(
+        "--also", nargs="*", default=[], help="digests of code whose results count, too"
+    )
     parser.add_argument("--list", action="store_true", help="print the cells")
     parser.add_argument("--docs", action="store_true", help="write the page's table")
     options = parser.parse_args()
@@ -43,7 +46,8 @@ def main() -> int:
         print("\n".join(cell.key for cell in wanted))
         return 0
     digest = digest_of_code()
-    results = Results(options.results, digest, figures.describe(figures.machine()))
+    here = figures.describe(figures.machine())
+    results = Results(options.results, digest, here, options.also)
     usable = [cell for cell in wanted if has_gpu() or not cell.needs_gpu]
     left = [cell for cell in usable if not is_good(results, cell)]
     usual = Path(tempfile.gettempdir()) / f"manyview-matrix-{digest}"

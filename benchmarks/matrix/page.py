@@ -49,12 +49,14 @@ def _summary(cells: Sequence[Cell], known: Sequence[tuple[Cell, Record]]) -> str
         f"{counts[REFUSED]} are refused by name, {counts[FAILED]} fail; "
         f"{on_gpu} more need a GPU and {len(missing) - on_gpu} others were not run."
     ]
-    machines = defaultdict(float)
+    seconds = defaultdict(list)
     for _, record in known:
-        machines[record["machine"]] += record["cpu"] or 0.0
-    for machine, seconds in machines.items():
+        whence = (record["machine"], record["digest"])
+        seconds[whence].append(record["cpu"] or 0.0)
+    for (machine, digest), each in seconds.items():
         lines.append(
-            f"* {machine} The cells took {seconds / 60:.0f} minutes of one core."
+            f"* {machine} {len(each)} cells with code {digest} took "
+            f"{sum(each) / 60:.0f} minutes of one core."
         )
     return "\n".join([lines[0], "", *lines[1:]])
 

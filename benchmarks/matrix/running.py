@@ -1,7 +1,8 @@
 """Runs the cells, each in a process of its own, and keeps what they came to.
 
 Every result is a line of JSON with a digest of the code it was found with: a stopped
-run goes on where it was, and results of other code are found again.
+run goes on where it was, and results of other code are found again, unless it is named
+as code whose results count as well.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from manyview.files.atomic import write_text
 
 from . import ROOT
-from .cells import KILLED, Cell
+from .cells import AUTO, KILLED, Cell
 from .child import load_done
 from .verdict import FAILED, Verdict, judge
 
@@ -44,15 +46,23 @@ def digest_of_code() -> str:
 
 
 class Results:
-    """Lines of JSON by cell; those of other code do not count."""
+    """Lines of JSON by cell; those of other code do not count.
 
-    def __init__(self, path: Path, digest: str, machine: str) -> None:
+    What code with one of the digests `also` has found counts where this code has found
+    nothing: for a change that most cells do not touch.
+    """
+
+    def __init__(
+        self, path: Path, digest: str, machine: str, also: Sequence[str] = ()
+    ) -> None:
         self.path, self.digest, self.machine = path, digest, machine
         self.by_cell: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
-        for record in self._read():
-            if record.get("digest") == digest:
-                self.by_cell[Cell(**record["cell"]).key] = record
+        records = list(self._read())
+        for one in (*also, digest):
+            for record in records:
+                if record.get("digest") == one:
+                    self.by_cell[Cell(**record["cell"]).key] = record
 
     def _read(self) -> Iterable[dict[str, Any]]:
         lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
@@ -103,16 +113,37 @@ class Runner:
         self._number, self._lock = 0, threading.Lock()
 
     def run(self, cells: Sequence[Cell]) -> None:
-        """Data first, then plain fits, then the cells; small ones first."""
-        ordered = sorted(cells, key=lambda cell: cell.rows)
-        plain = list(dict.fromkeys(cell.plain for cell in ordered if cell.is_taken))
-        data = {(c.input, c.rows): c for c in [*plain, *ordered]}
+        """Few rows first, and the longest cells of as many rows, so that none is left
+        to run alone; of these data come first, then plain fits, then cells."""
+        ordered = sorted(cells, key=lambda cell: (cell.rows, cell.use != AUTO))
         with ThreadPoolExecutor(self.jobs) as pool:
-            list(pool.map(lambda cell: self._child("data", cell), data.values()))
-            list(pool.map(self._refer, plain))
-            list(pool.map(self._one, ordered))
+            queued: list[Future[None]] = []
+            for _, group in groupby(ordered, key=lambda cell: cell.rows):
+                queued += self._queue(pool, list(group))
+            for each in queued:
+                each.result()
 
-    def _one(self, cell: Cell) -> None:
+    def _queue(
+        self, pool: ThreadPoolExecutor, cells: Sequence[Cell]
+    ) -> list[Future[None]]:
+        """Each waits for what it needs alone, which was queued before it."""
+        plain = list(dict.fromkeys(cell.plain for cell in cells if cell.is_taken))
+        made = {
+            (c.input, c.rows): pool.submit(self._child, "data", c)
+            for c in {(c.input, c.rows): c for c in [*plain, *cells]}.values()
+        }
+        known = {c: pool.submit(self._refer, c, made[c.input, c.rows]) for c in plain}
+        return [
+            pool.submit(self._one, c, made[c.input, c.rows], known.get(c.plain))
+            for c in cells
+        ]
+
+    def _one(
+        self, cell: Cell, data: Future[Any], plain: Future[None] | None = None
+    ) -> None:
+        data.result()
+        if plain is not None:
+            plain.result()
         start = time.monotonic()
         record = self._judged(cell) | {"seconds": time.monotonic() - start}
         self.results.add(cell, record)
@@ -151,8 +182,9 @@ class Runner:
             return answer
         return self._child("cell", cell, folder)
 
-    def _refer(self, cell: Cell) -> None:
+    def _refer(self, cell: Cell, data: Future[Any]) -> None:
         """Labels of the plain fit, unless they are there."""
+        data.result()
         path = self._plain(cell)
         if not path.is_file():
             answer = self._child("plain", cell)

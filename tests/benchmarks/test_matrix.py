@@ -246,6 +246,19 @@ def test_results_of_this_code_are_kept_line_by_line(tmp_path):
     assert json.loads(line)["digest"] == "code"
 
 
+def test_results_of_other_code_count_where_it_is_named(tmp_path):
+    path = tmp_path / "matrix.jsonl"
+    other = dataclasses.replace(ASKED, rows=9)
+    before = running.Results(path, "before", "machine")
+    for cell in (ASKED, other):
+        before.add(cell, {"outcome": "failed"})
+    running.Results(path, "code", "machine").add(ASKED, {"outcome": "same labels"})
+    assert running.Results(path, "code", "machine").of(other) is None
+    both = running.Results(path, "code", "machine", ["before"])
+    assert both.of(ASKED)["outcome"] == "same labels"
+    assert both.of(other)["digest"] == "before"
+
+
 def test_the_command_fails_for_what_failed_or_was_left_out(tmp_path, capsys):
     results = running.Results(tmp_path / "matrix.jsonl", "code", "machine")
     other = dataclasses.replace(ASKED, place="GPU")
@@ -277,6 +290,32 @@ def test_cells_run_in_processes_of_their_own(tmp_path):
     assert len([line for line in said if killed.key in line]) == 1
 
 
+def test_cells_follow_what_they_need_and_many_rows_wait_for_few(tmp_path):
+    few = Cell("S2MVTC", "memory limit", "HDF5", 300, "fit")
+    long = dataclasses.replace(few, rows=900, use=cells.AUTO)
+    many = dataclasses.replace(few, rows=900)
+    refused = Cell("FMVACC", "memory", "narrow dense", 900, cells.PREDICT)
+    begun = []
+
+    class Recorder(running.Runner):
+        def _child(self, kind, cell, folder=None):
+            begun.append((kind, cell))
+            return {"error": "none of this is run"}
+
+    results = running.Results(tmp_path / "matrix.jsonl", "code", "machine")
+    Recorder(results, tmp_path / "work", 1, lambda line: None).run(
+        [refused, many, long, few]
+    )
+    asked = [cell for kind, cell in begun if kind == "cell"]
+    assert asked == [few, long, refused, many]
+    for cell in (few, long, many):
+        at = begun.index(("cell", cell))
+        assert begun.index(("plain", cell.plain)) < at
+        before = {(c.input, c.rows) for kind, c in begun[:at] if kind == "data"}
+        assert {(cell.input, cell.rows), (cell.plain.input, cell.rows)} <= before
+    assert begun.index(("plain", many.plain)) > begun.index(("cell", few))
+
+
 def test_the_page_shows_every_cell():
     other = dataclasses.replace(ASKED, estimator="BMVC")
     third = dataclasses.replace(ASKED, rows=9)
@@ -286,11 +325,12 @@ def test_the_page_shows_every_cell():
         ASKED.key: same | {"cpu": 90.0, "machine": "One."},
         other.key: {"outcome": "refused", "said": "BMVC has no parameter. So."},
     }
-    records[other.key] |= {"cpu": 30.0, "machine": "One."}
+    records[ASKED.key]["digest"] = "abc"
+    records[other.key] |= {"cpu": 30.0, "machine": "One.", "digest": "abc"}
     text = page.render([ASKED, other, third, last], records)
     assert "1 give the labels of the plain fit, 1 are refused by name, 0 fail" in text
     assert "1 more need a GPU and 1 others were not run" in text
-    assert "One. The cells took 2 minutes of one core." in text
+    assert "One. 2 cells with code abc took 2 minutes of one core." in text
     assert "| memory limit | 8 | 0.8 | 1 |" in text
     assert "| memory limit | BMVC | … has no parameter |" in text
     assert "| S2MVTC | memory limit | narrow dense | 8 | fit | 1.0000 |" in text
