@@ -27,7 +27,7 @@ def main() -> int:
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--work", type=Path, help="folder for data; default temporary")
+    parser.add_argument("--work", type=Path, help="folder for data, to be kept")
     parser.add_argument("--jobs", type=int, default=2, help="cells side by side")
     parser.add_argument("--rows", type=int, nargs="*", help="only so many rows")
     parser.add_argument("--only", default="", help="only cells with this in their key")
@@ -51,18 +51,17 @@ def main() -> int:
     usable = [cell for cell in wanted if has_gpu() or not cell.needs_gpu]
     left = [cell for cell in usable if not is_good(results, cell)]
     usual = Path(tempfile.gettempdir()) / f"manyview-matrix-{digest}"
-    work = options.work or usual
     print(f"{len(left)} of {len(wanted)} cells to run with code {digest}", flush=True)
     start = time.monotonic()
-    Runner(results, work, options.jobs, say).run(left)
+    Runner(results, options.work or usual, options.jobs, say).run(left)
     print(f"{(time.monotonic() - start) / 60:.1f} minutes")
-    return conclude(wanted, usable, results, work, options.docs)
+    return conclude(wanted, usable, results, usual, options.docs)
 
 
 def conclude(
-    wanted: list[Cell], usable: list[Cell], results: Results, work: Path, docs: bool
+    wanted: list[Cell], usable: list[Cell], results: Results, usual: Path, docs: bool
 ) -> int:
-    """Say how it went; the data may go when all is well."""
+    """Say how it went; data in the `usual` folder may go when all is well."""
     results.tidy()
     if docs:
         figures.fill("matrix", render(all_cells(), results.by_cell), PAGE)
@@ -74,7 +73,7 @@ def conclude(
     print(f"{len(usable) - len(bad)} cells hold, {len(bad)} do not")
     print("\n".join(f"    {cell.key}" for cell in bad))
     if not bad:
-        shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(usual, ignore_errors=True)
     return int(bool(bad))
 
 

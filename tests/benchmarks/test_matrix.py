@@ -262,7 +262,7 @@ def test_results_of_other_code_count_where_it_is_named(tmp_path):
 def test_the_command_fails_for_what_failed_or_was_left_out(tmp_path, capsys):
     results = running.Results(tmp_path / "matrix.jsonl", "code", "machine")
     other = dataclasses.replace(ASKED, place="GPU")
-    end = functools.partial(command.conclude, results=results, work=tmp_path / "work")
+    end = functools.partial(command.conclude, results=results, usual=tmp_path / "work")
     assert end([ASKED], [ASKED], docs=False) == 1
     results.add(ASKED, {"outcome": "failed"})
     assert end([ASKED], [ASKED], docs=False) == 1
