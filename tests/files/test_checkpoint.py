@@ -11,6 +11,7 @@ from manyview.datasets import make_views
 from manyview.engine.contract import NO_CHECKPOINT, lowered
 from manyview.errors import FileError, InputError, InputTypeError
 from manyview.files.checkpoint import Checkpoint
+from manyview.metrics import ari
 from manyview.running import progress
 
 SMALL = {"n_anchors": 60, "max_iter": 4, "random_state": 0}
@@ -72,6 +73,22 @@ def test_a_stopped_fit_resumes_and_gives_the_same(views, tmp_path, name):
     if weights is not None:
         np.testing.assert_array_equal(model.view_weights_, weights)
     assert len(rest) < len(everything)
+    assert not {"Round 1", "Round 2", "Anchor graph", "Anchor features"} & set(rest)
+
+
+@pytest.mark.filterwarnings("ignore::manyview.errors.OrderWarning")
+@pytest.mark.parametrize("name", sorted(FITS.keys() - {"kmeans"}))
+@pytest.mark.parametrize("there", ["before", "after", "before and after"])
+def test_a_fit_resumes_on_a_device_what_was_begun_on_any(views, tmp_path, name, there):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    model, stop = FITS[name]
+    wanted = model.set_params(checkpoint=None).fit(views).labels_
+    model.set_params(checkpoint=tmp_path / "saved")
+    tensors = [torch.as_tensor(x) for x in views]
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, tensors if "before" in there else views, stop)
+    rest = fit(model, tensors if "after" in there else views)
+    assert ari(wanted, np.asarray(model.labels_)) >= 0.999
     assert not {"Round 1", "Round 2", "Anchor graph", "Anchor features"} & set(rest)
 
 

@@ -14,6 +14,7 @@ from manyview.arrays.ops import (
     Matrix,
     cast,
     in_float64,
+    like,
     masked,
     namespace,
     row_norms,
@@ -336,9 +337,12 @@ def _fit_dots(
 def next_products(
     ridges: tuple[ridge.Ridge, ...], total: dict[str, Any]
 ) -> list[Matrix]:
-    """P_v of the centred features from a pass's sums."""
+    """P_v of the centred features from a pass's sums, where the ridges are."""
+    # Those of a resumed fit come from a file, and lie on the host on any device.
     return [
-        ridge.centred_products(r, total[f"P{v}"], total[f"sum{v}"])
+        ridge.centred_products(
+            r, like(total[f"P{v}"], r.mean), like(total[f"sum{v}"], r.mean)
+        )
         for v, r in enumerate(ridges)
     ]
 
