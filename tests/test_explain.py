@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
-from manyview.baselines import ConcatKMeans
+from manyview.baselines import SMERAMVC, ConcatKMeans
 from manyview.datasets import make_views
 from manyview.errors import InputError
 from manyview.explain import explain
@@ -120,6 +120,14 @@ def test_fits_without_a_view_go_along_the_order_of_the_fit(recordings, monkeypat
     without = SequenceS2MVTC(4, min_duration=20, random_state=0)
     labels = fit(without, views[1:], **given).labels_
     assert change[0] == pytest.approx(1 - adjusted_rand_score(model.labels_, labels))
+
+
+def test_a_method_of_the_row_order_alone_is_explained_by_some_rows(monkeypatch):
+    """It has no `order=` to be told where they stood among all."""
+    data = make_views(150, (6, 5), 3, random_state=0)
+    model = SMERAMVC(3, random_state=0, n_init=1, max_iter=1).fit(data)
+    monkeypatch.setattr("manyview.explain.MOST_ROWS", 100)
+    assert explain(model, data).left_out.shape == (2,)
 
 
 def test_of_some_rows_durations_are_counted_in_all(recordings, monkeypatch):

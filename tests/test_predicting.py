@@ -1,5 +1,7 @@
 """New rows: every row by itself, training rows as in the fit, named outputs."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, Views
 from manyview.datasets import load, make_views
 from manyview.engine.contract import lowered
+from manyview.engine.scratch import Scratch
 from manyview.errors import (
     InputError,
     NotFittedError,
@@ -50,6 +53,29 @@ def test_training_rows_and_single_rows(method, data):
     assert np.array_equal(batch[::7], single)
     assert batch.dtype == np.intp
     assert adjusted_rand_score(data.labels[100:], batch) > 0.9
+
+
+@pytest.mark.parametrize("kind", [S2MVTC, SequenceS2MVTC, AnchorSpectral])
+def test_a_limit_holds_for_new_rows_as_well(kind, data, tmp_path, monkeypatch):
+    views = []
+    for v, x in enumerate(data.arrays):
+        np.save(tmp_path / f"{v}.npy", x)
+        views.append(np.load(tmp_path / f"{v}.npy", mmap_mode="r"))
+    model = kind(3, random_state=0, memory_limit="2GB").fit(views)
+    wanted, spilled = model.labels_.copy(), []
+
+    def scratch(n_rows, values):
+        spilled.append(values.nbytes)
+        return Scratch(n_rows, values)
+
+    monkeypatch.setattr("manyview.engine.local.Scratch", scratch)
+    with lowered(state_room=0), warnings.catch_warnings():
+        warnings.simplefilter("ignore", OrderWarning)
+        found = model.predict(views)
+    assert spilled
+    assert type(found) is np.ndarray and found.base is None
+    if kind is not SequenceS2MVTC:  # new rows have no place in its order
+        assert np.array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("estimator", EMBEDDING, ids=repr)

@@ -293,7 +293,8 @@ def _left_out(
     else:
         rows = np.sort(rows)
         along = {name: key[rows] for name, key in along.items()}
-        if model.__sklearn_tags__().multiview.order_dependent:
+        keyed = has_fit_parameter(model, "order")
+        if keyed and model.__sklearn_tags__().multiview.order_dependent:
             # Where rows stood among all: durations are counted in those.
             along.setdefault("order", rows)
         part = views[rows]

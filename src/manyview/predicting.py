@@ -91,6 +91,7 @@ class PredictsByReplay(
     """
 
     device: str | None
+    memory_limit: Any
     embedding_: FloatArray
     labels_: IntArray
     _passes: Passes
@@ -241,7 +242,8 @@ class PredictsByReplay(
 
     def _labels_of(self, views: Views) -> IntArray:
         found = self._labels(self._embed(views))
-        return found if is_torch_array(found) else found.astype(np.intp, copy=False)
+        # A copy: under a limit they may lie in a scratch file.
+        return found if is_torch_array(found) else np.array(found, np.intp)
 
     def _placed_of(self, views: Views, *, embedded: bool = False) -> FloatArray:
         """Labels, certainty and distances in units of the reach, side by side.
@@ -309,6 +311,7 @@ class PredictsByReplay(
             views,
             np.dtype(self._passes.dtype),
             device=self.device,
+            memory_limit=self.memory_limit,
             view_order=self._passes.view_order,
         )
         reach: Reach | None = getattr(self, "_reach", None)
