@@ -5,10 +5,11 @@
         --folder /scratch --page
     python benchmarks/dask_engine.py ratio --quick          # seconds, anywhere
 
-`ratio` fits the same rows in this process and on two single-threaded workers and
-prints the times, their ratio, the agreement of the labels, and the bytes that
-every kind of pass has moved over the workers' sockets (sent and received: what
-goes between two workers counts twice). `disk` writes generated rows block by
+`ratio` fits the same rows in this process and, where they lie on two single-threaded
+workers, there, a few times in turn. It prints the medians of the times and of what all
+processes computed, their ratios, the agreement of the labels, and the bytes that every
+kind of pass has moved over the workers' sockets in a fit of its own (sent and received:
+what goes between two workers counts twice). `disk` writes generated rows block by
 block, fits them with workers of limited memory that read them themselves, and
 says whether a worker was restarted.
 """
@@ -142,33 +143,59 @@ def estimator(quick: bool, **place: Any) -> S2MVTC:
 
 
 def ratio(args: argparse.Namespace) -> dict[str, Any]:
-    """Local engine and Dask on the same rows in memory."""
+    """Local engine and Dask on the same rows in memory, in turn."""
     import dask.array as da
+    from distributed import wait
 
     rows = make_rows(0, args.rows, 3, args.width)
-    start = time.perf_counter()
-    own = estimator(args.quick).fit(Views(rows)).labels_
-    local = time.perf_counter() - start
     with cluster(args.memory) as client:
         lazy = [da.from_array(x, chunks=(BLOCK, -1)) for x in rows]
-        far = client.persist(lazy)
-        ledger = Ledger(client)
         start = time.perf_counter()
+        far = client.persist(lazy)
+        wait(far)
+        sent = time.perf_counter() - start
+        places = {"local": (Views(rows), {}), "dask": (far, {"engine": client})}
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in places}
+        for _ in range(args.repeats):
+            for name, (views, place) in places.items():
+                model = estimator(args.quick, **place)
+                times[name].append(timed(client, model, views))
+                if name == "local":
+                    own = model.labels_
+        ledger = Ledger(client)
         with progress.listen(ledger):
             model = estimator(args.quick, engine=client).fit(far)
-        taken = time.perf_counter() - start
         labels = model.labels_.compute()
         passes = ledger.passes()
+    local, dask = (np.median(of, axis=0) for of in times.values())
     return {
         "rows": args.rows,
         "width": args.width,
-        "local_s": local,
-        "dask_s": taken,
-        "ratio": taken / local,
+        "repeats": args.repeats,
+        "sent_s": sent,
+        "local_s": local[0],
+        "dask_s": dask[0],
+        "ratio": dask[0] / local[0],
+        "local_cpu_s": local[1],
+        "dask_cpu_s": dask[1],
+        "cpu_ratio": dask[1] / local[1],
         "ari": adjusted_rand_score(own, labels),
         "bound_bytes_per_round": _bound(model, 2),
         "passes": passes,
     }
+
+
+def timed(client: Any, model: S2MVTC, views: Any) -> tuple[float, float]:
+    """Seconds of a fit, and what this process and the workers computed in it."""
+    computed, start = processor_seconds(client), time.perf_counter()
+    model.fit(views)
+    taken = time.perf_counter() - start
+    return taken, processor_seconds(client) - computed
+
+
+def processor_seconds(client: Any) -> float:
+    """Of this process, with the scheduler in it, and of the workers."""
+    return time.process_time() + sum(client.run(time.process_time).values())
 
 
 def _bound(model: S2MVTC, n_workers: int) -> int:
@@ -226,8 +253,12 @@ def fill_page(found: dict[str, Any], passes: list[dict[str, Any]]) -> None:
     text = (
         f"Measured on {rows:,} rows × 3 views × {found['width']} features, two "
         f"single-threaded workers ({describe(machine())}). The bound for a round is "
-        f"{bound:.3g} MB. Local engine {found['local_s']:.0f} s, Dask "
-        f"{found['dask_s']:.0f} s, ARI {found['ari']:.4f}.\n\n{table(traffic)}"
+        f"{bound:.3g} MB. Local engine {found['local_s']:.3g} s, Dask "
+        f"{found['dask_s']:.3g} s, {found['ratio']:.2f} times as long (medians of "
+        f"{found['repeats']} fits of each, in turn); all processes together computed "
+        f"for {found['local_cpu_s']:.3g} and {found['dask_cpu_s']:.3g} s. To send the "
+        f"rows to the workers, before, took {found['sent_s']:.2g} s. ARI "
+        f"{found['ari']:.4f}.\n\n{table(traffic)}"
     )
     fill("dask traffic", text, PAGE)
     fill("dask model", table(list(model_rows(rows, passes))), PAGE)
@@ -297,12 +328,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--limit", help="memory_limit of the fit on disk: 1GB")
     parser.add_argument("--folder", default=".", help="where to write rows")
     parser.add_argument("--keep", action="store_true", help="keep the written rows")
+    parser.add_argument("--repeats", type=int, default=3, help="fits of each engine")
     parser.add_argument("--quick", action="store_true", help="a smoke run")
     parser.add_argument("--out", type=Path, help="JSON file to write")
     parser.add_argument("--page", action="store_true", help="fill in docs/dask.md")
     args = parser.parse_args(arguments)
     if args.quick:
-        args.rows, args.width = min(args.rows, 1500), min(args.width, 8)
+        args.rows, args.width, args.repeats = min(args.rows, 1500), 8, 1
     found = {"ratio": ratio, "disk": disk}[args.what](args)
     passes = found.pop("passes")
     for name, value in found.items():
