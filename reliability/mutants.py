@@ -29,7 +29,11 @@ MODULES = {
     "stages/sequence": ["tests/stages/test_sequence.py"],
     "stages/ridge": ["tests/stages/test_ridge.py"],
     "files/container": ["tests/files/test_model_file.py", *QUICK],
-    "files/model_file": ["tests/files/test_model_file.py", *QUICK],
+    "files/model_file": [
+        "tests/files/test_model_file.py",
+        "tests/views/test_preparing.py",
+        *QUICK,
+    ],
 }
 REASONS = Path(__file__).parent / "survivors.toml"
 CAUGHT = ("killed", "timeout", "suspicious", "segfault")

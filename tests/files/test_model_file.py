@@ -150,16 +150,24 @@ def test_where_it_ran_is_not_saved(tmp_path):
 def test_other_values_are_refused_when_saving(value, tmp_path):
     model = AnchorSpectral(3, random_state=0).fit(example_views())
     model.note_ = value
-    with pytest.raises(InputTypeError, match="cannot be saved"):
+    with pytest.raises(InputTypeError, match="cannot be saved: note_ holds"):
         model.save(tmp_path / "m.manyview")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_parameter_that_cannot_be_saved_is_named(tmp_path):
+    model = AnchorSpectral(3, random_state=0).fit(example_views())
+    model.n_init = object()
+    with pytest.raises(InputTypeError, match="cannot be saved: parameter n_init holds"):
+        model.save(tmp_path / "m.manyview")
 
 
 def test_a_foreign_estimator_or_an_unfitted_one_is_refused(tmp_path):
     class Mine(AnchorSpectral):
         pass
 
-    with pytest.raises(InputTypeError, match="no method of this package"):
+    said = r"Mine is no method of this package.*\. Keep what you need\.$"
+    with pytest.raises(InputTypeError, match=said):
         Mine(3, random_state=0).fit(example_views()).save(tmp_path / "m.manyview")
     with pytest.raises(NotFittedError):
         AnchorSpectral(3).save(tmp_path / "m.manyview")
@@ -172,10 +180,19 @@ def test_a_folder_that_is_not_there_gets_a_sentence(fitted, tmp_path):
         manyview.load_model(tmp_path / "nothing.manyview")
 
 
+def test_what_is_no_path_is_said_of_the_file_of_a_model(fitted):
+    said = "^The file of a model must be a path; got int"
+    with pytest.raises(InputTypeError, match=said):
+        fitted.save(3)
+    with pytest.raises(InputTypeError, match=said):
+        manyview.load_model(3)
+
+
 def test_a_hidden_value_that_files_do_not_know_is_refused(tmp_path):
     model = AnchorSpectral(3, random_state=0).fit(example_views())
     model._note = 1
-    with pytest.raises(InputTypeError, match="cannot be saved: _note is no fitted"):
+    said = r"cannot be saved: _note is no fitted .* know\. Remove it .* ends in _\.$"
+    with pytest.raises(InputTypeError, match=said):
         model.save(tmp_path / "m.manyview")
 
 
@@ -282,6 +299,7 @@ def changed(saved, tmp_path, change):
         (lambda m: m.update({"class": "os.system"}), "does not have"),
         (lambda m: m.update(fitted=[]), "no parameters"),
         (lambda m: m["fitted"].update(predict=None), "nothing named predict"),
+        (lambda m: m["fitted"].update(certainty_=None), "nothing named certainty_"),
         (lambda m: m["fitted"].update({"a b": None}), "nothing named a b"),
         (lambda m: m["params"].update(evil=1), "nothing named evil"),
         (lambda m: m["fitted"].update(x_={"array": 10**6}), "not there"),
@@ -315,8 +333,8 @@ def test_values_nested_without_end_are_refused(saved, tmp_path):
     for version in (b"1", b"2", b"3", b"4", b"5"):
         text = re.sub(rb'"version": \d', b'"version": ' + version, text)
         hostile = text.replace(b'"fitted": {', b'"fitted": {"x_": ' + deep + b", ")
-        with pytest.raises(FileError, match=r"broken|no JSON"):
-            manyview.load_model(sealed([("model.json", hostile), *rest], tmp_path))
+        path = sealed([("model.json", hostile), *rest], tmp_path)
+        assert_refused(path, r"broken|no JSON")
 
 
 def test_a_file_beyond_the_limit_is_not_read(saved):
@@ -353,6 +371,13 @@ def test_the_same_model_gives_the_same_bytes(fitted, saved, tmp_path):
         assert archive.comment.startswith(b"manyview-sha256:")
     assert dates == {(1980, 1, 1, 0, 0, 0)}
     assert kinds == {zipfile.ZIP_STORED}
+
+
+def test_the_file_says_how_many_rows_it_holds(tmp_path):
+    model = AnchorSpectral(3, random_state=0).partial_fit(example_views())
+    saved = model.save(tmp_path / "m.manyview")
+    assert model.n_rows_kept_ == len(example_views()[0])
+    assert json.loads(parts_of(saved)[0][1])["rows kept"] == model.n_rows_kept_
 
 
 def test_what_scikit_learn_hides_in_an_estimator_is_not_saved(tmp_path):
@@ -458,7 +483,10 @@ def test_other_descriptions_are_refused(saved, tmp_path, text):
 @pytest.mark.parametrize("value", [None, [], "x"])
 def test_parameters_and_values_must_be_there(saved, tmp_path, name, value):
     path = changed(saved, tmp_path, lambda meta: meta.update({name: value}))
-    with pytest.raises(FileError, match=r"no parameters or values\. Save the"):
+    said = (
+        r"^The model file is refused: it has no parameters or values\. Save .* again\.$"
+    )
+    with pytest.raises(FileError, match=said):
         manyview.load_model(path)
 
 

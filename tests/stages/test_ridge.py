@@ -9,6 +9,7 @@ from manyview.stages.ridge import (
     SHARES,
     Target,
     choose_weight,
+    choose_weights,
     with_weights,
 )
 
@@ -257,6 +258,19 @@ def test_every_way_to_the_inverse_agrees_where_it_is_safe(lam):
         np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
+@pytest.mark.parametrize("lam", [0.0, 1.0])
+def test_a_device_keeps_gram_mean_and_inverse(lam):
+    xp = pytest.importorskip("torch")
+    gram, mean = rotated([3.0, 2.0, 1.0, 0.5]), np.arange(4.0)
+    made = ridge.factor_gram(xp.asarray(gram), xp.asarray(mean), lam, 1e-3)
+    assert made.reduce is None
+    np.testing.assert_array_equal(np.asarray(made.mean), mean)
+    np.testing.assert_array_equal(np.asarray(made.gram), gram)
+    found = ridge.solve(made, xp.asarray(np.eye(4)))
+    wanted = np.linalg.inv(gram + lam * np.eye(4))
+    np.testing.assert_allclose(np.asarray(found), wanted, atol=1e-12)
+
+
 def test_at_or_below_the_rounding_of_the_trace_nothing_is_positive_definite():
     gram = np.diag([0.25, 0.25, 0.25, 0.25])
     assert not ridge._is_safe(gram, ridge.FLOOR)
@@ -321,6 +335,24 @@ def test_the_rounding_of_a_quick_gram_is_foreseen_from_a_few_rows():
     least = error / ridge.MOST_ROUNDING
     assert ridge.quick_centre(phi[:500], 4.0 * least, len(phi)) is not None
     assert ridge.quick_centre(phi[:500], least / 4.0, len(phi)) is None
+
+
+def test_a_quick_centre_is_the_mean_of_every_column():
+    phi = many_features(500)
+    phi[:, 0] += 3.0
+    centre = ridge.quick_centre(phi, np.inf, len(phi))
+    assert centre.dtype == np.float32
+    wanted = phi.astype(np.float64).mean(axis=0)
+    np.testing.assert_allclose(centre, wanted, rtol=1e-7)
+
+
+def test_rounding_grows_with_the_root_of_the_blocks():
+    some = many_features(500)
+    wide = some.astype(np.float64)
+    error = wide.T @ wide - ridge.block_gram(some, exact=False)[0]
+    wanted = 2.0 * np.linalg.norm(error) / np.sqrt(40)
+    assert ridge._rounding(some, 500) == pytest.approx(wanted, rel=1e-6)
+    assert ridge._rounding(some, 8000) == pytest.approx(4.0 * wanted, rel=1e-6)
 
 
 def test_only_float32_features_of_the_host_have_a_quick_gram(xp):
@@ -395,8 +427,9 @@ def test_error_of_leading_directions_is_that_of_the_features_they_span():
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3, 3.0])
-def test_the_weight_of_least_error_is_chosen(noise):
-    Phi, B = problem(noise)
+@pytest.mark.parametrize("unit", [1.0, 1e-4])
+def test_the_weight_of_least_error_is_chosen(noise, unit):
+    Phi, B = (unit * x for x in problem(noise))
     size = np.trace(Phi.T @ Phi) / 12
     errors = [error_from_all_rows(Phi, B, s * size) for s in SHARES]
     best = SHARES[int(np.argmin(errors))] * size
@@ -431,3 +464,21 @@ def test_noise_explains_next_to_nothing():
     noise = rng.normal(size=B.shape)
     _, explained = choose_weight(plain_ridge(Phi, 1.0), target_of(Phi, noise))
     assert explained == LEAST_EXPLAINED
+
+
+def test_weights_are_chosen_view_by_view():
+    of_views = [problem(noise, seed=seed) for seed, noise in enumerate((0.0, 1.0, 5.0))]
+    ridges = tuple(plain_ridge(Phi, 1.0) for Phi, _ in of_views)
+    targets = [target_of(Phi, B) for Phi, B in of_views]
+    chosen, explained = choose_weights(ridges, targets)
+    for v, pair in enumerate(zip(ridges, targets, strict=True)):
+        alone, share = choose_weight(*pair)
+        assert explained[v] == share
+        np.testing.assert_array_equal(inverse_of(chosen[v]), inverse_of(alone))
+    with pytest.raises(ValueError, match="shorter"):
+        choose_weights(ridges, targets[:2])
+
+
+def test_one_row_leaves_as_little_free_as_it_has():
+    target = Target(np.zeros((1, 1)), 3.0, 1.0)
+    assert ridge._error(1.0, 0.5, target) == pytest.approx(2.0 / 0.5**2)

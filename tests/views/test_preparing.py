@@ -179,7 +179,9 @@ def test_transformers_of_others_are_not_saved_and_that_is_said(people, tmp_path)
     prepare = ViewTransformer({"notes": TfidfVectorizer()})
     views = prepare.fit_transform(people[0])
     model = AnchorSpectral(3, random_state=0).fit(views)
-    with pytest.warns(UnsavedWarning, match="only pickles could hold them"):
+    with pytest.warns(UnsavedWarning, match="only pickles could hold them") as caught:
         path = model.save(tmp_path / "m.manyview")
+    assert caught[0].filename == __file__  # the line of the caller's that saves
     again = manyview.load_model(path)
+    assert not hasattr(again, "preparation_")
     np.testing.assert_array_equal(again.predict(views), model.labels_)

@@ -24,9 +24,7 @@ from manyview.views.preparing import Preparation
 FindClass = Callable[[str], type[Any] | None]
 
 
-def write_model(
-    model: Any, path: str | os.PathLike[str], *, overwrite: bool = False
-) -> Path:
+def write_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     """Write a fitted model, whole or not at all; the file's path."""
     model._check_fitted()
     target = check_path(path, "The file of a model")
@@ -48,26 +46,30 @@ def write_model(
         "params": {k: encoder.encode(v, f"parameter {k}") for k, v in kept.items()},
         "fitted": {
             _name_in_file(k): encoder.encode(v, k)
-            for k, v in vars(model).items()
-            if k not in params and not k.startswith("_skl") and _may_be_kept(v)
+            for k, v in _without_foreign(vars(model)).items()
+            if k not in params and not k.startswith("_skl")
         },
     }
     write_container(target, "model", content, encoder.arrays)
     return target
 
 
-def _may_be_kept(value: Any) -> bool:
+def _without_foreign(values: dict[str, Any]) -> dict[str, Any]:
     """All but transformers of other libraries, which only a pickle could hold."""
-    foreign = isinstance(value, Preparation) and not value.is_plain
-    if foreign:
+    kept = {
+        name: value
+        for name, value in values.items()
+        if not isinstance(value, Preparation) or value.is_plain
+    }
+    if len(kept) < len(values):
         warnings.warn(
             "The transformers of the views are not saved with the model: only pickles "
             "could hold them, and model files have none. Keep the ViewTransformer "
             "yourself, and give predict what it makes of new rows.",
             UnsavedWarning,
-            stacklevel=4,
+            stacklevel=4,  # the caller's line, beyond write_model and save
         )
-    return not foreign
+    return kept
 
 
 def _name_in_file(attribute: str) -> str:
