@@ -317,7 +317,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         spectrum = put_basis(engine, fit_spectrum(engine, graph, self.n_clusters_))
         if sought is not None:
             cut = not isinstance(known, Knowledge)
-            sought.weigh(spectrum.weights, seeds[2] if cut else None)
+            sought.weigh(spectrum.weights, features, seeds[2] if cut else None)
         scale = frequency_weights(spectrum.values, self.n_clusters_)
         start = GraphStart(features, scale, centre=False)
         first, targets = start_from_graph(engine, start, ridges)

@@ -5,12 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 from manyview import S2MVTC
+from manyview.datasets import make_views
 from manyview.engine.contract import lowered
 from manyview.engine.local import in_the_background, open_engine
 from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import Centres
 from manyview.metrics import ari
 from manyview.stages import communities
+from manyview.stages.anchors import plain_features
 from manyview.stages.communities import (
     LEAST_SIZE,
     MOST_TIES,
@@ -41,13 +43,18 @@ def drawn_rows(views):
     return found, scalings, engine
 
 
-def find_communities(drawn, scalings, view_weights, n_clusters, seed, others):
+def find_communities(drawn, scalings, engine, view_weights, *how):
     """As a fit goes about it, in the background or when asked."""
+    n_clusters, seed, others = how
+    anchors = tuple(drawn.view(v)[:100] for v in range(len(scalings)))
+    rows = (engine, drawn, scalings, anchors)
+    features = plain_features(*rows, kernel="rbf", lam=None, n_rounds=1)
+    features = features._replace(reduces=(None,) * len(scalings))
     found = []
     for allowed in (True, False):
         with in_the_background(allowed) as background:
             sought = Sought(background, drawn, scalings, n_clusters)
-            sought.weigh(view_weights, seed)
+            sought.weigh(view_weights, features, seed)
             found.append(sought.communities(others, None))
     np.testing.assert_array_equal(*found)
     return found[0]
@@ -58,7 +65,7 @@ def test_shapes_that_no_centres_tell_apart():
     found, scalings, engine = drawn_rows([x, noise])
     weights = np.array([0.9, 0.1])[list(engine.view_order)]
     halves = np.arange(len(own)) % 2
-    labels = find_communities(found, scalings, weights, 2, 0, [halves])
+    labels = find_communities(found, scalings, engine, weights, 2, 0, [halves])
     assert ari(own[found.caller_rows], labels) == 1.0
 
 
@@ -80,7 +87,7 @@ def test_a_view_without_weight_has_no_say():
     found, scalings, engine = drawn_rows([x, noise])
     weights = np.array([0.0, 1.0])[list(engine.view_order)]
     halves = np.arange(len(own)) % 2
-    labels = find_communities(found, scalings, weights, 2, 0, [halves])
+    labels = find_communities(found, scalings, engine, weights, 2, 0, [halves])
     assert ari(own[found.caller_rows], labels) < 0.1
 
 
@@ -88,12 +95,13 @@ def test_other_clusters_stand_where_they_tell_more_of_neighbours(monkeypatch):
     rng = np.random.default_rng(0)
     own = np.arange(400) % 4
     middles = np.array([[0.0, 0], [6, 0], [9, 9], [-9, 9]])[own]
-    found, scalings, _ = drawn_rows([middles + rng.normal(size=(400, 2)) for _ in "ab"])
+    rows = drawn_rows([middles + rng.normal(size=(400, 2)) for _ in "ab"])
+    found = rows[0]
     mine = own[found.caller_rows]
     wrong = np.where(mine == 1, 0, mine)  # 0 and 1 are one, half of 2 is another
     wrong[np.flatnonzero(mine == 2)[::2]] = 1
     monkeypatch.setattr(communities, "leiden_with_k", lambda *_: wrong)
-    how = (found, scalings, np.ones(2), 4, 0)
+    how = (*rows, np.ones(2), 4, 0)
     assert ari(mine, find_communities(*how, [mine])) == 1.0
     assert ari(mine, find_communities(*how, [wrong])) < 0.9
     assert ari(mine, find_communities(*how, [wrong, mine, wrong])) == 1.0
@@ -137,6 +145,21 @@ def test_neighbourhoods_are_no_larger_than_clusters_and_few():
     for n_rows in (2_000, 3_000, 5_000):
         assert n_rows * sum(neighbourhoods(n_rows, 10)) <= MOST_TIES
     assert neighbourhoods(8_000, 10) == (10,)
+
+
+def test_whole_views_tell_apart_what_neighbours_mix(monkeypatch):
+    """Clusters that overlap in many dimensions, where neighbours are of any of them."""
+    views = make_views(
+        n_samples=1000,
+        n_features=[20, 30, 40],
+        n_clusters=6,
+        view_quality=[0.5, 0.5, 0.4],
+        random_state=0,
+    )
+    said = ari(views.labels, S2MVTC(6, random_state=0).fit(views).labels_)
+    monkeypatch.setattr(communities, "held_out", lambda *_: None)
+    unsaid = ari(views.labels, S2MVTC(6, random_state=0).fit(views).labels_)
+    assert said > unsaid + 0.03
 
 
 def test_few_rows_are_cut_by_modularity_and_many_by_k_means():

@@ -7,7 +7,7 @@ them. Here every view has rates of its own: two clusters that one view does not 
 apart still stand apart by the others, where the modularity of summed graphs joins them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +19,7 @@ Graphs = Sequence[sp.csr_array]
 
 # Sweeps over the rows, and the share of them below which moves no longer matter; five
 # sweeps were level with twenty.
-MOST_SWEEPS = 20
+MOST_SWEEPS = 12
 FEW_MOVES = 1e-3
 # Rates are at least that: a cluster without ties inside a view must have a logarithm.
 LEAST_RATE = 1e-3
@@ -54,19 +54,26 @@ def _of_table(table: Matrix) -> float:
     return float((table[at] * np.log(table[at] * table.sum() / expected[at])).sum())
 
 
-def moved_by_views(graphs: Graphs, labels: Matrix, n_clusters: int) -> Matrix:
+def moved_by_views(
+    graphs: Graphs,
+    labels: Matrix,
+    n_clusters: int,
+    said: Callable[[Matrix], Matrix] | None = None,
+) -> Matrix:
     """The labels after moves of single rows that raise the likelihood of all graphs.
 
     Half of the rows at a time, so that neighbours do not change places for ever. Rates
     follow the clusters at hand, so none grows for want of ties. A sweep that leaves
-    a cluster without rows is not taken.
+    a cluster without rows is not taken. `said` gives, for labels, what else is known
+    of every row and cluster, as logarithms of odds.
     """
     halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
     for _ in range(MOST_SWEEPS):
         found = labels.copy()
+        more = np.zeros((len(labels), n_clusters)) if said is None else said(labels)
         for own in halves:
             member, former = members(found, n_clusters), found[own]
-            gains = np.zeros((len(own), n_clusters))
+            gains = more[own]
             for graph in graphs:
                 ties = _ties_to_clusters(graph, found, n_clusters)
                 gains += _gains(ties[own], member.T @ ties)

@@ -4,7 +4,8 @@ Where all rows have been drawn, their neighbours in every view are looked up exa
 The graphs of the views are summed, each with the view's weight, and cut by modularity
 (`stages.leiden`). A partition of the embedding stands instead where it tells more of
 neighbours in and across views: a sum of graphs joins what only some views tell apart.
-Rows are then moved one by one by what all views say (`stages.block_model`).
+Rows are then moved one by one by what all views say, first of neighbours
+(`stages.block_model`), then of rows as a whole as well (`stages.held_out`).
 """
 
 from functools import partial
@@ -15,8 +16,16 @@ import scipy.sparse as sp
 
 from manyview.arrays.ops import Matrix, is_on_gpu, to_host
 from manyview.engine.local import Background, side_by_side
+from manyview.stages.anchors import Features
 from manyview.stages.block_model import moved_by_views, tells_more
 from manyview.stages.cluster_sizes import Sizes, sized
+from manyview.stages.held_out import (
+    MOST_DIRECTIONS,
+    ROWS_PER_DIRECTION,
+    Seen,
+    held_out,
+    see,
+)
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     graph_of_view,
@@ -27,6 +36,7 @@ from manyview.stages.neighbour_graph import (
 )
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling, apply_scaling
+from manyview.views.views import Block
 
 # Neighbourhoods whose graphs are summed, and how many ties of a view's rows they may
 # come to: more take Leiden longer than all the rest of a fit. Several sizes were
@@ -67,16 +77,22 @@ class Sought:
         self, background: Background, drawn: Draw, scalings: Any, n_clusters: int
     ) -> None:
         self._background, self._n_clusters = background, n_clusters
+        self._block = drawn.block
         self._graphs = background(partial(view_graphs, drawn, scalings, n_clusters))
 
-    def weigh(self, view_weights: Matrix, seed: int | None) -> None:
-        """Go on to the sum of the graphs and, with a seed, to its communities."""
+    def weigh(self, view_weights: Matrix, features: Features, seed: int | None) -> None:
+        """Go on to the sum of the graphs and, with a seed, to its communities.
+
+        Then also see the rows in the features of every view.
+        """
         self.graph = self._background(lambda: weighed(self._graphs(), view_weights))
         if seed is not None:
             how = (self._n_clusters, seed)
             self._labels = self._background(
                 lambda: leiden_with_k(self.graph().graph, *how)
             )
+            rows = self._block, features
+            self._seen = self._background(lambda: _seen(*rows, self.graph().place))
 
     def communities(self, others: list[Matrix], wanted: Sizes | None) -> Matrix:
         """Labels of all rows, in the order drawn; `others` are the embedding's.
@@ -86,10 +102,21 @@ class Sought:
         """
         rows: RowGraph = self.graph()
         told = most_told(rows, others, self._n_clusters)
-        labels = settled(rows, self._labels(), told, self._n_clusters)[rows.place]
+        labels = settled(rows, self._labels(), told, self._n_clusters)
+        said = held_out(self._seen(), labels, self._n_clusters)
+        labels = moved_by_views(rows.of_views, labels, self._n_clusters, said)
+        labels = labels[rows.place]
         if wanted is None:
             return labels
         return sized(rows.graph, rows.place, labels, self._n_clusters, wanted)
+
+
+def _seen(block: Block, features: Features, place: Matrix) -> list[Seen]:
+    """The different rows in every view."""
+    nodes = np.unique(place, return_index=True)[1]
+    most = min(MOST_DIRECTIONS, max(len(nodes) // ROWS_PER_DIRECTION, 1))
+    views = range(len(features.kernels))
+    return side_by_side([partial(see, block, nodes, features, v, most) for v in views])
 
 
 def most_told(rows: RowGraph, several: list[Matrix], n_clusters: int) -> Matrix:

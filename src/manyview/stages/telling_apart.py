@@ -11,15 +11,15 @@ more than was known: no view alone can bring it about. All rows follow by one mo
 the method's rounds (`stages.rounds`), whose fits are the discriminants.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from manyview.arrays.linear import leading
-from manyview.arrays.ops import Matrix, in_float64, to_host
+from manyview.arrays.ops import Matrix
 from manyview.kmeans.passes import Centres
-from manyview.stages.anchors import Features, block_features
+from manyview.stages.anchors import Features
 from manyview.stages.block_model import Graphs, information, members
+from manyview.stages.held_out import Seen, see
 from manyview.stages.rounds import Round
 from manyview.views.views import Block
 
@@ -36,15 +36,6 @@ ROWS_PER_DIRECTION = 10  # a covariance of more directions would be mostly noise
 MOST_ROUNDS = 16
 # What the best round must tell more, as a share: Scene-15 is worse with .003 to .007.
 LEAST_GAIN = 0.01
-
-
-class Seen(NamedTuple):
-    """What some rows are in one view: coordinates x = (kept − mean) directions."""
-
-    points: Matrix
-    there: Matrix
-    mean: Matrix
-    directions: Matrix
 
 
 def discriminants(points: Matrix, labels: Matrix, former: Matrix) -> Centres:
@@ -82,7 +73,7 @@ def tell_apart(
     n_directions = min(wanted, MOST_DIRECTIONS, len(nodes) // ROWS_PER_DIRECTION)
     if len(graphs) < 2 or n_directions < 1:
         return None
-    views = [_see(block, nodes, features, v, n_directions) for v in range(len(graphs))]
+    views = [see(block, nodes, features, v, n_directions) for v in range(len(graphs))]
     known = max(information(graphs, own, n_clusters)[1] for own in candidates)
     known, own, best = (1.0 + LEAST_GAIN) * known, candidates[-1], None
     for _ in range(MOST_ROUNDS):
@@ -98,25 +89,6 @@ def tell_apart(
         if told > known:
             known, best = told, fits
     return None if best is None else _round(features, views, best)
-
-
-def _see(
-    block: Block, nodes: Matrix, features: Features, v: int, n_directions: int
-) -> Seen:
-    """The rows along the leading directions of the view's kept features.
-
-    Those that were reduced have lost their sizes, which are given back.
-    """
-    kept = to_host(in_float64(block_features(block, {}, features, v)))[nodes]
-    reduce = features.reduces[v]
-    sizes = np.ones(kept.shape[1])
-    if reduce is not None:
-        sizes = 1.0 / np.linalg.norm(to_host(reduce), axis=0)
-    there = to_host(block.present)[nodes, v]
-    mean = kept[there].mean(axis=0) if there.any() else np.zeros(kept.shape[1])
-    points = np.where(there[:, None], kept - mean, 0.0) * sizes
-    _, vectors = leading(points.T @ points, n_directions)
-    return Seen(points @ vectors, there, mean, sizes[:, None] * vectors)
 
 
 def _fit(

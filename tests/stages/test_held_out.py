@@ -1,0 +1,89 @@
+"""What views say of every row without it: left out exactly, worth what it tells."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from manyview.stages.anchors import Features, Kernel
+from manyview.stages.held_out import RIDGES, Seen, _fitted, _side_by_side, held_out, see
+from manyview.stages.scaling import Scaling
+from manyview.views.views import Block
+
+
+def seen(x, there=None):
+    """Rows as they are, along their principal directions."""
+    there = np.ones(len(x), dtype=bool) if there is None else there
+    present = there[:, None]
+    kernels = (Kernel("linear", np.eye(x.shape[1]), 0.0),)
+    features = Features((Scaling("none"),), kernels, (np.zeros(x.shape[1]),))
+    features = features._replace(reduces=(None,))
+    nodes = np.arange(len(x))
+    return see(Block(0, (x,), present), nodes, features, 0, x.shape[1])
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    own = np.arange(90) % 3
+    return rng.normal(size=(3, 5))[own] + rng.normal(size=(90, 5)), own
+
+
+def test_scores_are_those_of_fits_without_the_row(rows):
+    x, own = rows
+    there = np.arange(90) >= 10
+    indicators = np.eye(3)[own]
+    one = seen(x, there)
+    fit = _fitted(one.points, one.there, indicators)
+    scores = fit.scores(indicators)
+    squares = (one.points**2).sum(axis=0)
+    weights = 1.0 / fit.shrunk - squares
+    np.testing.assert_allclose(weights, weights[0])
+    assert weights[0] / squares.mean() == pytest.approx(
+        RIDGES[np.argmin(np.abs(RIDGES - weights[0] / squares.mean()))]
+    )
+    # The middle that rows are taken from stays as it is with all of them.
+    points, given = x[there] - x[there].mean(axis=0), indicators[there]
+    for i in (0, 7, 33):
+        others = np.arange(80) != i
+        model = Ridge(weights[0], fit_intercept=False)
+        ones = np.ones((80, 1)) * 1e6  # an intercept that no ridge holds back
+        model.fit(np.hstack([points, ones])[others], given[others])
+        expected = model.predict(np.hstack([points, ones])[[i]]) - given.mean(axis=0)
+        np.testing.assert_allclose(scores[10 + i], fit.worth * expected[0], rtol=1e-6)
+    assert (scores[:10] == 0).all()
+
+
+def test_a_view_of_noise_says_nothing_and_a_wrong_label_does_not_speak_for_itself(rows):
+    x, own = rows
+    x = x + 4.0 * np.eye(5)[own]
+    noise = np.random.default_rng(1).normal(size=(90, 40))
+    wrong = own.copy()
+    wrong[:6] = (own[:6] + 1) % 3
+    said = held_out([seen(x), seen(noise)], wrong, 3)(wrong)
+    assert (said.argmax(axis=1) == own).mean() > 0.97
+    alone = held_out([seen(noise)], wrong, 3)(wrong)
+    assert np.abs(alone).mean() < 0.1 * np.abs(said).mean()
+
+
+def test_side_by_side_views_are_of_one_size_and_orthogonal(rows):
+    x, _ = rows
+    views = [seen(x), seen(1e4 * x[:, :2] ** 2)]
+    points, there = _side_by_side(views)
+    gram = points.T @ points
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-8 * gram.max())
+    assert np.trace(gram) == pytest.approx(2 * len(x)) and there.all()
+
+
+def test_views_without_columns_or_rows_say_nothing(rows):
+    _, own = rows
+    nothing = Seen(np.zeros((90, 0)), np.ones(90, dtype=bool), np.zeros(0), np.zeros(0))
+    absent = seen(np.ones((90, 2)), np.zeros(90, dtype=bool))
+    assert (held_out([nothing, absent], own, 3)(own) == 0).all()
+
+
+def test_each_row_is_judged_by_its_own_views(rows):
+    x, own = rows
+    there = np.arange(90) % 2 == 0
+    said = held_out([seen(x + 6.0 * np.eye(5)[own], there)], own, 3)(own)
+    assert (said[~there] == 0).all()
+    assert (said[there].argmax(axis=1) == own[there]).all()
