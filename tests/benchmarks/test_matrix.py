@@ -259,6 +259,15 @@ def test_results_of_other_code_count_where_it_is_named(tmp_path):
     assert both.of(other)["digest"] == "before"
 
 
+def test_references_are_those_of_this_code_and_machine(tmp_path):
+    found = set()
+    for digest, machine in [("code", "one"), ("code", "two"), ("other", "one")]:
+        results = running.Results(tmp_path / "matrix.jsonl", digest, machine)
+        runner = running.Runner(results, tmp_path / "work", 1, print)
+        found |= {runner._plain(c) for c in (ASKED.plain, ASKED)}
+    assert len(found) == 6
+
+
 def test_the_command_fails_for_what_failed_or_was_left_out(tmp_path, capsys):
     results = running.Results(tmp_path / "matrix.jsonl", "code", "machine")
     other = dataclasses.replace(ASKED, place="GPU")
