@@ -292,12 +292,12 @@ def model_rows(rows: int, passes: list[dict[str, Any]]) -> Iterator[dict[str, An
         yield {"rows": f"{n:,}", "partitions": partitions, "tasks": tasks, **hours}
 
 
-def write_rows(folder: Path, n_rows: int, width: int) -> list[str]:
+def write_rows(folder: Path, n_rows: int, width: int, n_views: int = 3) -> list[str]:
     """One Zarr array per view, written block by block; found again if complete."""
     import zarr
 
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"view{v}.zarr" for v in range(3)]
+    paths = [folder / f"view{v}.zarr" for v in range(n_views)]
     if (folder / "complete").exists():
         return [str(p) for p in paths]
     outs = [
@@ -312,7 +312,7 @@ def write_rows(folder: Path, n_rows: int, width: int) -> list[str]:
     ]
     for start in range(0, n_rows, BLOCK):
         stop = min(start + BLOCK, n_rows)
-        for out, x in zip(outs, make_rows(start, stop, 3, width), strict=True):
+        for out, x in zip(outs, make_rows(start, stop, n_views, width), strict=True):
             out[start:stop] = x
     (folder / "complete").touch()
     return [str(p) for p in paths]

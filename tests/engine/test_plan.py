@@ -202,6 +202,18 @@ def test_more_workers_take_less_time_and_memory_and_more_traffic():
     assert S2MVTC(20).plan(shape).workers == 0
 
 
+def test_rows_that_workers_read_from_files_do_not_travel(three_views, tmp_path):
+    paths = []
+    for v, x in enumerate(three_views[0]):
+        paths.append(str(tmp_path / f"{v}.npy"))
+        np.save(paths[-1], x)
+    model = S2MVTC(4)
+    held, read = (model.plan(rows, workers=2) for rows in (three_views[0], paths))
+    n_bytes = sum(x.nbytes for x in three_views[0])
+    assert held.traffic_bytes - read.traffic_bytes == pytest.approx(n_bytes / 2)
+    assert held.seconds >= read.seconds
+
+
 def test_set_up_counts_where_rows_are_few():
     """Searches, the graph's vectors and the ridge take most of a small fit."""
     model, columns = S2MVTC(20), [64, 64, 64]

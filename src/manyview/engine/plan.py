@@ -138,6 +138,7 @@ class Work:
     setup_seconds: float = 0.0
     sent_bytes: float = 0.0
     gathered_bytes: float = 0.0
+    rows_in_files: bool = False
 
 
 def make_plan(
@@ -161,7 +162,7 @@ def make_plan(
     traffic = 0.0
     if workers:
         # Rows that other workers hold go once to those that work on them, all at once.
-        moved = (1.0 - share) * work.data_bytes
+        moved = 0.0 if work.rows_in_files else (1.0 - share) * work.data_bytes
         through_driver = workers * work.sent_bytes + work.gathered_bytes
         traffic = through_driver + moved
         seconds += work.passes * (PASS_SECONDS + WORKER_SECONDS * workers)

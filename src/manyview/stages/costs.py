@@ -33,6 +33,7 @@ from manyview.stages.anchors import anchor_count, feature_passes
 from manyview.stages.refining import REFINED_ROWS, ROWS_PER_CLUSTER, affordable_rows
 from manyview.stages.sequence_settings import setting
 from manyview.views.arguments import check_count
+from manyview.views.disk_views import DiskViews
 from manyview.views.views import Views
 
 # Clusters to plan for where their number is yet to be found.
@@ -119,6 +120,7 @@ def plan_of(model: Any, data: Views | Shape, workers: int = 0) -> Plan:
         block_rows=rows,
         data_bytes=float(n_samples) * sum(stored) * dtype.itemsize,
         block_bytes=work_bytes(rows, widths, dtype),
+        rows_in_files=isinstance(data, DiskViews),
         **{name: value for name, value in cost._asdict().items() if name != "needs"},
     )
     limit = None if limit is None else parse_memory(limit)
