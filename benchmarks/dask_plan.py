@@ -5,8 +5,8 @@
     python benchmarks/dask_plan.py --quick
 
 Rows of few columns are made on the workers, or with a `--folder` written there and
-read by them. Traffic is half of what the workers' sockets send and receive, since what goes
-between two workers counts twice. Memory is the largest worker's in all, as a plan
+read by them. Traffic is half of what the workers' sockets send and receive, since what
+goes between two workers counts twice. Memory is the largest worker's in all, as a plan
 counts it, and what the fit has added.
 """
 
