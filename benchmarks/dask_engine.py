@@ -148,7 +148,7 @@ def ratio(args: argparse.Namespace) -> dict[str, Any]:
     from distributed import wait
 
     rows = make_rows(0, args.rows, 3, args.width)
-    with cluster(args.memory) as client:
+    with cluster(args.memory, args.workers) as client:
         lazy = [da.from_array(x, chunks=(BLOCK, -1)) for x in rows]
         start = time.perf_counter()
         far = client.persist(lazy)
@@ -171,6 +171,7 @@ def ratio(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "rows": args.rows,
         "width": args.width,
+        "workers": args.workers,
         "repeats": args.repeats,
         "sent_s": sent,
         "local_s": local[0],
@@ -180,7 +181,7 @@ def ratio(args: argparse.Namespace) -> dict[str, Any]:
         "dask_cpu_s": dask[1],
         "cpu_ratio": dask[1] / local[1],
         "ari": adjusted_rand_score(own, labels),
-        "bound_bytes_per_round": _bound(model, 2),
+        "bound_bytes_per_round": _bound(model, args.workers),
         "passes": passes,
     }
 
@@ -210,7 +211,7 @@ def disk(args: argparse.Namespace) -> dict[str, Any]:
     folder = Path(args.folder) / f"manyview-dask-{args.rows}"
     paths = write_rows(folder, args.rows, args.width)
     try:
-        with cluster(args.memory) as client:
+        with cluster(args.memory, args.workers) as client:
             before = client.run(os.getpid)
             ledger = Ledger(client)
             start = time.perf_counter()
@@ -223,6 +224,7 @@ def disk(args: argparse.Namespace) -> dict[str, Any]:
             return {
                 "rows": args.rows,
                 "width": args.width,
+                "workers": args.workers,
                 "memory": args.memory,
                 "limit": args.limit,
                 "dask_s": taken,
@@ -251,17 +253,19 @@ def fill_page(found: dict[str, Any], passes: list[dict[str, Any]]) -> None:
     ]
     bound = found["bound_bytes_per_round"] / 1e6
     text = (
-        f"Measured on {rows:,} rows × 3 views × {found['width']} features, two "
-        f"single-threaded workers ({describe(machine())}). The bound for a round is "
+        f"Measured on {rows:,} rows × 3 views × {found['width']} features, "
+        f"{found['workers']} single-threaded workers "
+        f"({describe(found['machine'])[:-1]}). The bound for a round is "
         f"{bound:.3g} MB. Local engine {found['local_s']:.3g} s, Dask "
-        f"{found['dask_s']:.3g} s, {found['ratio']:.2f} times as long (medians of "
-        f"{found['repeats']} fits of each, in turn); all processes together computed "
+        f"{found['dask_s']:.3g} s, {found['ratio']:.2f} times as long (fits of "
+        f"each: {found['repeats']}, in turn; medians); all processes together computed "
         f"for {found['local_cpu_s']:.3g} and {found['dask_cpu_s']:.3g} s. To send the "
         f"rows to the workers, before, took {found['sent_s']:.2g} s. ARI "
         f"{found['ari']:.4f}.\n\n{table(traffic)}"
     )
     fill("dask traffic", text, PAGE)
-    fill("dask model", table(list(model_rows(rows, passes))), PAGE)
+    hours = list(model_rows(rows, passes, found["workers"]))
+    fill("dask model", table(hours), PAGE)
 
 
 def fill_disk(found: dict[str, Any], passes: list[dict[str, Any]]) -> None:
@@ -270,17 +274,20 @@ def fill_disk(found: dict[str, Any], passes: list[dict[str, Any]]) -> None:
     times = sum(p["times"] for p in passes)
     state = "workers were" if found["workers_restarted"] else "no worker was"
     text = (
-        f"{found['rows']:,} rows × 3 views × {found['width']} features in Zarr, two "
-        f"single-threaded workers of {found['memory']} each ({describe(machine())}): "
-        f"{found['dask_s'] / 60:.0f} minutes, {times} passes, "
+        f"{found['rows']:,} rows × 3 views × {found['width']} features in Zarr, "
+        f"{found['workers']} single-threaded workers of {found['memory']} each "
+        f"({describe(found['machine'])[:-1]}): "
+        f"{found['dask_s'] / 60:.1f} minutes, {times} passes, "
         f"at most {peak:.2f} GB in a worker, {state} restarted."
     )
     fill("dask disk", text, PAGE)
 
 
-def model_rows(rows: int, passes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def model_rows(
+    rows: int, passes: list[dict[str, Any]], workers: int
+) -> Iterator[dict[str, Any]]:
     """Hours by rows and threads, from the seconds per row of every pass."""
-    per_row = 2 * sum(p["seconds"] for p in passes) / rows
+    per_row = workers * sum(p["seconds"] for p in passes) / rows
     n_passes = sum(p["times"] for p in passes)
     for n in (10**7, 10**8, 10**9):
         partitions = min(MOST_PARTITIONS, -(-n // PARTITION_ROWS))
@@ -324,6 +331,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("what", choices=("ratio", "disk"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--width", type=int, default=64, help="features per view")
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="auto", help="of each worker, e.g. 1GB")
     parser.add_argument("--limit", help="memory_limit of the fit on disk: 1GB")
     parser.add_argument("--folder", default=".", help="where to write rows")
@@ -332,10 +340,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a smoke run")
     parser.add_argument("--out", type=Path, help="JSON file to write")
     parser.add_argument("--page", action="store_true", help="fill in docs/dask.md")
+    parser.add_argument("--read", type=Path, help="what --out wrote: measure nothing")
     args = parser.parse_args(arguments)
     if args.quick:
         args.rows, args.width, args.repeats = min(args.rows, 1500), 8, 1
-    found = {"ratio": ratio, "disk": disk}[args.what](args)
+    if args.read:
+        found = json.loads(args.read.read_text(encoding="utf-8"))
+    else:
+        measured = {"ratio": ratio, "disk": disk}[args.what](args)
+        found = {"machine": machine(), **measured}
     passes = found.pop("passes")
     for name, value in found.items():
         print(f"{name:24} {value}")
@@ -346,7 +359,7 @@ def main(arguments: list[str] | None = None) -> None:
     if args.page:
         {"ratio": fill_page, "disk": fill_disk}[args.what](found, passes)
     if args.out:
-        content = {"machine": machine(), **found, "passes": passes}
+        content = {**found, "passes": passes}
         args.out.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 

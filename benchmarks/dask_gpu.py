@@ -14,6 +14,7 @@ the ratio is what the engine itself costs.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -128,9 +129,23 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a smoke run")
     parser.add_argument("--out", help="JSON file to write")
     parser.add_argument("--page", action="store_true", help="fill in docs/dask.md")
+    parser.add_argument("--read", type=Path, help="what --out wrote: measure nothing")
     args = parser.parse_args(arguments)
     if args.quick:
         args.rows, args.width, args.repeats = min(args.rows, 1500), 8, 1
+    if args.read:
+        content = json.loads(args.read.read_text(encoding="utf-8"))
+    else:
+        content = measure(args)
+    figures.save(args.out, content)
+    if args.page:
+        plain = [{k: v for k, v in r.items() if k != "passes"} for r in content["runs"]]
+        head = f"{content['device']}; {figures.describe(content['machine'])}"
+        figures.fill("dask gpu", f"{head}\n\n{figures.table(plain)}", PAGE)
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Every method, printed as it comes and returned."""
     content: dict[str, Any] = {
         "machine": figures.machine(),
         "device": device_name(args.device),
@@ -147,11 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
             each = row["bytes"] / row["times"] / 1e6
             line = f"{row['times']:5} {row['seconds']:9.3f} s {each:9.3f} MB each"
             print(f"    {row['pass']:28} {line}", flush=True)
-    figures.save(args.out, content)
-    if args.page:
-        plain = [{k: v for k, v in r.items() if k != "passes"} for r in content["runs"]]
-        head = f"{content['device']}; {figures.describe(content['machine'])}"
-        figures.fill("dask gpu", f"{head}\n\n{figures.table(plain)}", PAGE)
+    return content
 
 
 if __name__ == "__main__":

@@ -111,15 +111,21 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a smoke run")
     parser.add_argument("--out", type=Path, help="JSON file to write")
     parser.add_argument("--page", action="store_true", help="fill in docs/dask.md")
+    parser.add_argument(
+        "--read", type=Path, nargs="+", help="what --out wrote: measure nothing"
+    )
     args = parser.parse_args()
-    sizes, workers = ([3000], 2) if args.quick else (args.rows, args.workers)
-    found = [measure(n, workers, args) for n in sizes]
+    if args.read:
+        parts = [json.loads(path.read_text(encoding="utf-8")) for path in args.read]
+    else:
+        sizes, workers = ([3000], 2) if args.quick else (args.rows, args.workers)
+        found = [measure(n, workers, args) for n in sizes]
+        parts = [{"machine": machine(), "results": found}]
     if args.out:
-        content = {"machine": machine(), "results": found}
-        args.out.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        args.out.write_text(json.dumps(parts[0], indent=1), encoding="utf-8")
     if args.page:
-        text = f"{describe(machine())}\n\n{table(found)}"
-        fill("dask plan", text, PAGE)
+        texts = [f"{describe(p['machine'])}\n\n{table(p['results'])}" for p in parts]
+        fill("dask plan", "\n\n".join(texts), PAGE)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 import figures
 import growth
@@ -28,6 +29,7 @@ def main() -> None:
     parser.add_argument("--wide", action="store_true", help="two views of 512 features")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--docs", action="store_true")
+    parser.add_argument("--read", help="what --out wrote: measure nothing")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
@@ -38,11 +40,14 @@ def main() -> None:
     if options.wide:
         rows = min(rows, WIDE_ROWS)
         widths, limits, name = (512, 512), [None, "2GB"], "wide disk"
-    table = growth.measure(rows, widths, clusters, limits, __file__)
-    found = {"machine": figures.machine(), "results": table}
+    if options.read:
+        found = json.loads(Path(options.read).read_text(encoding="utf-8"))
+    else:
+        table = growth.measure(rows, widths, clusters, limits, __file__)
+        found = {"machine": figures.machine(), "results": table}
     figures.save(options.out, found)
     if options.docs:
-        text = [figures.describe(found["machine"]), figures.table(table)]
+        text = [figures.describe(found["machine"]), figures.table(found["results"])]
         figures.fill(name, "\n\n".join(text))
 
 

@@ -248,6 +248,17 @@ def test_row_order_table_of_ccv_is_up_to_date() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["growth", "disk"])
+def test_planned_times_are_within_a_factor_of_two_of_those_measured(name: str) -> None:
+    page = (DOCS / "performance.md").read_text("utf-8")
+    part = page.partition(f"<!-- {name} -->")[2].partition(f"<!-- end {name} -->")[0]
+    lines = [line.strip("| ").split(" | ") for line in part.splitlines() if "|" in line]
+    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
+    assert rows
+    for row in rows:
+        assert 0.5 <= float(row["planned s"]) / float(row["seconds"]) <= 2.0, row
+
+
 def test_the_readme_shows_rows_of_the_comparison() -> None:
     measured = (DOCS / "measured" / "orders-ccv.md").read_text("utf-8")
     table = script("ccv_tables")["readme_table"](measured)

@@ -162,7 +162,9 @@ def make_plan(
     traffic = 0.0
     if workers:
         # Rows that other workers hold go once to those that work on them, all at once.
-        moved = 0.0 if work.rows_in_files else (1.0 - share) * work.data_bytes
+        there = 0.0 if work.rows_in_files else work.data_bytes
+        moved = (1.0 - share) * there
+        held += share * there
         through_driver = workers * work.sent_bytes + work.gathered_bytes
         traffic = through_driver + moved
         seconds += work.passes * (PASS_SECONDS + WORKER_SECONDS * workers)
