@@ -204,6 +204,15 @@ def explain(
     )
 
 
+def require_here(views: Any, title: str) -> None:
+    """Refuse rows on workers where they are looked at here."""
+    if not isinstance(views, Views):
+        raise InputError(
+            f"{title} looks at the views where it runs, and these are Dask "
+            "collections. Compute them, or give the paths of their files."
+        )
+
+
 def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
     """The views as the model knows them, and its labels; as many rows as it has."""
     if not isinstance(model, MultiViewClusterer):
@@ -211,7 +220,9 @@ def _fitted_rows(model: MultiViewClusterer, views: Any) -> tuple[Views, Matrix]:
             "Only a fitted method of this package can be explained; got "
             f"{type(model).__name__}. Give the model first, then its views."
         )
-    return model._views_of_fit(views), to_host(model.labels_)
+    own = model._views_of_fit(views)
+    require_here(own, "explain")
+    return own, to_host(model.labels_)
 
 
 def _view_weights(model: Any, n_views: int) -> Matrix:

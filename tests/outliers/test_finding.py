@@ -170,6 +170,26 @@ def test_a_group_of_noise_is_found_among_angles(texts):
     assert np.array_equal(other.by_view, found.by_view[shuffle])
 
 
+def test_noise_that_no_distance_gives_away_contradicts_the_other_views():
+    """In wide views all rows are equally far from each other, and noise is, too."""
+    rng = np.random.default_rng(4)
+    labels = rng.integers(0, 4, N_ROWS)
+    centres = [rng.normal(size=(4, d)) for d in (150, 6, 5)]
+    scales = (1.0, 3.0, 3.0)
+    views = [
+        s * c[labels] + rng.normal(size=(N_ROWS, c.shape[1]))
+        for s, c in zip(scales, centres, strict=True)
+    ]
+    which = np.zeros(N_ROWS, dtype=bool)
+    which[rng.permutation(N_ROWS)[:20]] = True
+    views[0][which] = rng.permuted(views[0], axis=0)[which]  # every feature ordinary
+    found = AnchorSpectral(4, random_state=0).fit(views).find_outliers(views)
+    assert roc_auc_score(which, found.score) >= 0.95
+    assert roc_auc_score(which, found.contradiction[:, 0]) >= 0.95
+    assert (found.by_view[which].argmax(axis=1) == 0).mean() >= 0.9
+    assert "other views contradict" in str(found.table(20))
+
+
 def test_standardised_views_have_no_size(found, planted):
     assert (found.size == 0).all()
 

@@ -74,3 +74,63 @@ def test_sizes_count_where_rows_are_compared_by_angle(kind):
     assert found == pytest.approx(np.sqrt(expected), abs=1e-6)
     assert found[:2].min() > 3.0
     assert (found[2] > 2.0) == (kind != "cosine")
+
+
+def slow_contradiction(views, present, k=strangeness.NEIGHBOURS):
+    """Of every row in every view, row by row; all rows are drawn."""
+    n, n_views = present.shape
+    d = [np.linalg.norm(x[:, None] - x[None], axis=2) for x in views]
+    near = {}
+    for v in range(n_views):
+        for i in np.flatnonzero(present[:, v]):
+            others = [j for j in np.flatnonzero(present[:, v]) if j != i]
+            near[v, i] = sorted(others, key=lambda j: d[v][i, j])[:k]
+
+    def apart(v, u, i):
+        """Mean distance, in view v, to the neighbours in view u."""
+        known = [j for j in near.get((u, i), ()) if present[j, v]]
+        return np.mean([d[v][i, j] for j in known]) if known else np.nan
+
+    found = np.full((n, n_views), np.nan)
+    for v in range(n_views):
+        there = np.flatnonzero(present[:, v])
+        floor = np.mean([np.mean([d[v][i, j] for j in near[v, i]]) for i in there])
+        floor *= strangeness.SAME_PLACE
+        for i in there:
+            ratios = []
+            for u in set(range(n_views)) - {v}:
+                if (u, i) not in near:
+                    continue
+                known = [j for j in near[u, i] if present[j, v]]
+                theirs = np.mean([apart(v, u, j) for j in known]) if known else np.nan
+                ratios.append(np.log((apart(v, u, i) + floor) / (theirs + floor)))
+            ratios = [r for r in ratios if not np.isnan(r)]
+            found[i, v] = np.mean(ratios) if ratios else 0.0
+    return found
+
+
+@pytest.mark.parametrize("lacking", [0.0, 0.3])
+def test_contradictions_are_what_a_slow_count_finds(lacking):
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 3, 90)
+    views = [2.0 * labels[:, None] + rng.normal(size=(90, d)) for d in (4, 3, 5)]
+    present = rng.random((90, 3)) >= lacking
+    present[:, 0] |= ~present.any(axis=1)
+    with lowered(block_rows=32):
+        engine = open_engine(Views(views, present=present), np.dtype(np.float64))
+        engine.put(LABELS, labels)
+        found = strangeness.measure_strangeness(engine, None, 3)[:, 3]
+    expected = slow_contradiction(views, present)
+    for v in range(3):
+        own = expected[present[:, v], v]
+        middle, edge = np.quantile(own, [0.5, 0.9])
+        own = (own - middle) / ((edge - middle) / strangeness.ORDINARY_DEVIATIONS) - 1
+        assert found[present[:, v], v] == pytest.approx(np.maximum(own, 0), abs=1e-6)
+        assert np.isnan(found[~present[:, v], v]).all()
+
+
+def test_one_view_has_nothing_to_contradict():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    engine = open_engine(Views([x]), np.dtype(np.float64))
+    engine.put(LABELS, np.zeros(60, dtype=int))
+    assert (strangeness.measure_strangeness(engine, None, 1)[:, 3] == 0).all()

@@ -13,7 +13,7 @@ from manyview.arrays.ops import Matrix, to_host
 from manyview.engine.local import open_engine
 from manyview.errors import InputError
 from manyview.kmeans.passes import LABELS
-from manyview.outliers.strangeness import measure_strangeness
+from manyview.outliers.strangeness import KINDS, measure_strangeness
 from manyview.present.page import notebook_html
 from manyview.present.plot import new_figure, save
 from manyview.present.table import Table
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN_ROWS = 12  # of the table and the figure: a screen
-REASONS = ("far from other rows", "its neighbours are elsewhere", "of unusual size")
+REASONS = (
+    "far from other rows",
+    "its neighbours are elsewhere",
+    "of unusual size",
+    "other views contradict",
+)
 ASIDE = -1  # the label of a row that is set aside, as in scikit-learn
 
 
@@ -42,7 +47,7 @@ class Outliers:
         standard deviations.
     by_view : array (n_samples, n_views)
         The same view by view; NaN where a row lacks the view. It is
-        √(far² + disagreement² + size²).
+        √(far² + disagreement² + size² + contradiction²).
     far : array (n_samples, n_views)
         How far a row lies from all others in the view.
     disagreement : array (n_samples, n_views)
@@ -50,6 +55,8 @@ class Outliers:
     size : array (n_samples, n_views)
         How much longer or shorter than usual the row is, or over how many more
         features it is spread, in views compared by angle; 0 in others.
+    contradiction : array (n_samples, n_views)
+        How far, in the view, the row lies from its neighbours in the other views.
     labels : array (n_samples,)
         The clusters; −1 for rows that are set aside.
     view_names : tuple of str
@@ -61,6 +68,7 @@ class Outliers:
     far: Matrix
     disagreement: Matrix
     size: Matrix
+    contradiction: Matrix
     labels: Matrix
     view_names: tuple[str, ...]
     row_names: Matrix | None = None
@@ -81,7 +89,7 @@ class Outliers:
         found = Table("outliers", self.sentence, columns, align="lrllr")
         for row in self.strangest(n_rows):
             v = int(np.nan_to_num(self.by_view[row]).argmax())
-            parts = (self.far, self.disagreement, self.size)
+            parts = (self.far, self.disagreement, self.size, self.contradiction)
             why = REASONS[int(np.argmax([part[row, v] for part in parts]))]
             name = str(row if self.row_names is None else self.row_names[row])
             label = int(self.labels[row])
@@ -135,8 +143,9 @@ class FindsOutliers:
         """Score every row of the fit in every view; set the strangest aside.
 
         A row is strange in a view where it lies far from all others, where its
-        neighbours are in other clusters than the row is, or, if the view is compared
-        by angle, where it is of unusual size. Nothing of the fit changes;
+        neighbours are in other clusters than the row is, where rows that are its
+        neighbours in the other views are far, or, if the view is compared by angle,
+        where it is of unusual size. Nothing of the fit changes;
         the scores are kept in ``outlier_score_``, an array (n_samples, n_views).
 
         Parameters
@@ -168,8 +177,8 @@ class FindsOutliers:
                 "Give the views of the fit; model.place(X) tells of new rows."
             )
         with shown(bool(getattr(self, "verbose", False)), "Looking for outliers"):
-            far, unlike, size = self._strangeness(views, labels)
-        by_view = np.sqrt(far**2 + unlike**2 + size**2)
+            parts = self._strangeness(views, labels)
+        by_view = np.sqrt(sum(part**2 for part in parts))
         self.outlier_score_ = by_view
         score = np.nan_to_num(by_view).max(axis=1)
         own = to_host(labels).astype(np.intp)
@@ -177,15 +186,15 @@ class FindsOutliers:
         return Outliers(
             score,
             by_view,
-            far,
-            unlike,
-            size,
-            np.where(aside, ASIDE, own),
-            tuple(views.names),
-            views.row_names,
+            *parts,
+            labels=np.where(aside, ASIDE, own),
+            view_names=tuple(views.names),
+            row_names=views.row_names,
         )
 
-    def _strangeness(self, views: Views, labels: Any) -> list[Matrix]:
+    def _strangeness(
+        self, views: Views, labels: Any
+    ) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         place = {
             name: getattr(self, name)
             for name in ("engine", "device", "memory_limit")
@@ -197,7 +206,8 @@ class FindsOutliers:
         own = getattr(self, "scaling", "auto")
         scaling = own if own in SCALINGS else "auto"
         found = measure_strangeness(engine, scaling, self.n_clusters_)
-        return [found[:, kind] for kind in range(found.shape[1])]
+        far, unlike, size, apart = (found[:, kind] for kind in range(KINDS))
+        return far, unlike, size, apart
 
 
 def set_aside(score: Matrix, share: float) -> Matrix:

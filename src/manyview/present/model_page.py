@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Points of the small map, and clusters in its table: what a cell shows at a glance.
 MOST_POINTS = 600
 MOST_CLUSTERS = 20
+# Rows whose labels are fetched from workers unasked: a second or two.
+MOST_FETCHED = 1_000_000
 
 
 class ShowsItself:
@@ -60,7 +62,8 @@ class ShowsItself:
 
     def _html_repr(self) -> str:
         """scikit-learn's way to ask; its diagram for what is not fitted."""
-        if "labels_" not in vars(self) or is_dask(self.labels_):
+        labels = vars(self).get("labels_")
+        if labels is None or (is_dask(labels) and len(labels) > MOST_FETCHED):
             return str(super()._html_repr())  # type: ignore[misc]
         return model_html(self)
 
@@ -73,7 +76,7 @@ def model_html(model: Any) -> str:
     """Clusters, sizes, certainty, influence of the views, and a small map."""
     from markupsafe import Markup
 
-    labels = to_host(model.labels_)
+    labels = _host(model.labels_)
     sizes = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
     title = (
         f"{type(model).__name__}: {len(labels):,} rows, {model.n_views_} views, "
@@ -84,7 +87,7 @@ def model_html(model: Any) -> str:
         tables.append(_view_table(model))
     drawn: dict[str, Any] = {"points": [], "names": [], "caption": ""}
     if hasattr(model, "embedding_"):
-        drawn = _small_map(to_host(model.embedding_), labels)
+        drawn = _small_map(model.embedding_, labels)
     return str(
         fill_template(
             "present/model_page.html",
@@ -98,7 +101,7 @@ def model_html(model: Any) -> str:
 
 def _cluster_table(model: Any, labels: Matrix, sizes: Matrix) -> Table:
     """The largest clusters, largest first."""
-    sure = to_host(model.certainty_) if hasattr(model, "certainty_") else None
+    sure = _host(model.certainty_) if hasattr(model, "certainty_") else None
     columns = ["cluster", "rows", *([] if sure is None else ["median certainty"])]
     found = Table("clusters", "Clusters", columns)
     order = np.argsort(-sizes, kind="stable")
@@ -120,10 +123,10 @@ def _view_table(model: Any) -> Table:
     return found
 
 
-def _small_map(embedding: Matrix, labels: Matrix) -> dict[str, Any]:
+def _small_map(embedding: Any, labels: Matrix) -> dict[str, Any]:
     """Points of a drawing 100 wide and high, and the clusters' names in it."""
     some = choose_rows(len(labels), MOST_POINTS)
-    flat: Map = flatten(embedding[some], method="pca")
+    flat: Map = flatten(_host(embedding[some]), method="pca")
     points, own = flat.points, labels[some][flat.rows]
     low, high = points.min(axis=0), points.max(axis=0)
     width = max(float((high - low).max()), 1e-12)

@@ -14,6 +14,7 @@ from manyview.arrays.ops import Matrix, to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
 from manyview.errors import InputError, InputTypeError
+from manyview.explain import require_here
 from manyview.files.failures import FilesTold
 from manyview.files.json_value import json_value
 from manyview.files.run_folder import MODEL, read_meta, versions
@@ -106,6 +107,7 @@ def of_model(
 ) -> Subject:
     """The subject of a fitted model and the views it was fitted on."""
     given = model._views_to_predict(views)
+    require_here(given, "A report")
     embedding = getattr(model, "embedding_", None)
     return _subject(
         model,
