@@ -31,7 +31,8 @@ def render(cells: Sequence[Cell], records: Mapping[str, Record]) -> str:
         figures.table(_memory(same)),
         "### What is refused\n\nBefore any work, in these words.",
         figures.table(_refused(known)),
-        "### Every cell",
+        "### Every cell\n\nBut those that are refused; `code` is the digest of the "
+        "package and the matrix that the cell ran with.",
         figures.table([_row(c, r) for c, r in known if r["outcome"] != REFUSED]),
     ]
     return "\n\n".join(parts)
@@ -142,5 +143,6 @@ def _row(cell: Cell, record: Record) -> dict[str, Any]:
         "ARI": None if ari is None else f"{ari:.4f}",
         "GB held": held,
         "CPU s": record["cpu"],
+        "code": record["digest"],
         "outcome": record["outcome"],
     }

@@ -343,3 +343,4 @@ def test_the_page_shows_every_cell():
     assert "| memory limit | 8 | 0.8 | 1 |" in text
     assert "| memory limit | BMVC | … has no parameter |" in text
     assert "| S2MVTC | memory limit | narrow dense | 8 | fit | 1.0000 |" in text
+    assert "| 0.80 of 1.00 | 90 | abc | same labels |" in text
