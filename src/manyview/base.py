@@ -23,10 +23,11 @@ from sklearn.utils import Tags, TransformerTags
 
 from manyview.arrays.ops import to_host
 from manyview.datasets.given import views_of
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
 from manyview.engine.dask_workers import worker_count
 from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
+from manyview.engine.threads import single_threaded_blas
 from manyview.errors import DegenerateWarning, InputTypeError
 from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
@@ -247,13 +248,17 @@ class PassClusterer(
         tasks = passes_as_tasks(self, views) if listened else nullcontext()
         with shown(self.verbose, title), tasks:
             # Before all else: a place that cannot be had is told before any work.
-            yield open_engine(
+            engine = open_engine(
                 views,
                 np.dtype(self.dtype or views.dtype),
                 engine=self.engine,
                 device=self.device,
                 memory_limit=self.memory_limit,
             )
+            # Products of few rows are done before other threads are awake.
+            few = engine.n_samples <= sizes.exact_rows
+            with single_threaded_blas if few else nullcontext():
+                yield engine
 
     def _open_checkpoint(self, **given: Any) -> NoCheckpoint:
         if self.checkpoint is None:

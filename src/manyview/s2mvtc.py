@@ -34,7 +34,7 @@ from array_api_compat import is_torch_array
 from manyview.arrays.ops import Matrix
 from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
-from manyview.engine.local import in_the_background
+from manyview.engine.threads import in_the_background
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import (
     ROWS_PER_ANCHOR,
@@ -66,6 +66,7 @@ from manyview.stages.anchors import (
 from manyview.stages.cluster_sizes import Sizes, check_told
 from manyview.stages.communities import Sought
 from manyview.stages.costs import Cost, rounds_cost
+from manyview.stages.held_out import see_all
 from manyview.stages.knowledge import Knowledge
 from manyview.stages.priced_clusters import hold_sizes
 from manyview.stages.refining import refine_clusters
@@ -280,10 +281,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
     def _prepare(
         self, engine: Engine, drawn: Draw, scalings: Any, m: int, *how: Any
     ) -> Setup:
-        """Anchors of features and graph, and all that follows from them.
-
-        The neighbours of few rows are sought meanwhile, where there is room.
-        """
+        """Anchors of features and graph, and all that follows; few rows' neighbours."""
         seeds, products = how[0], dict[int, Matrix]()
         few, of_rows = engine.n_samples <= sizes.exact_rows, (drawn, scalings)
         room = self.memory_limit is None and not is_torch_array(drawn.block.views[0])
@@ -314,10 +312,11 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         """Ridges, the graph's vectors, and the start of the rounds from these."""
         grams = sum_grams(engine, plain)
         features, ridges = fit_features(plain, grams, self.lam, RANK_TOL)
+        if sought is not None and not isinstance(known, Knowledge):
+            sought.hear(see_all(engine, drawn, features, ridges))
         spectrum = put_basis(engine, fit_spectrum(engine, graph, self.n_clusters_))
         if sought is not None:
-            cut = not isinstance(known, Knowledge)
-            sought.weigh(spectrum.weights, features, seeds[2] if cut else None)
+            sought.weigh(spectrum.weights, seeds[2])
         scale = frequency_weights(spectrum.values, self.n_clusters_)
         start = GraphStart(features, scale, centre=False)
         first, targets = start_from_graph(engine, start, ridges)
@@ -329,8 +328,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         others = partitions(engine, self.n_clusters_, drawn.rows, **how)
         found = others[0]
         if sought is not None and isinstance(known, Knowledge):
-            rows = (drawn, sought.graph(), self.n_clusters_, seeds[2])
-            found, strange = steer_communities(*rows, others, known)
+            of_graph = (sought.graph(), self.n_clusters_, seeds[2])
+            found, strange = steer_communities(drawn, *of_graph, others, known)
         elif sought is not None:
             found = sought.communities(others, cast(Sizes | None, known))
         anchors = tuple(kernel.anchors for kernel in features.kernels)

@@ -59,7 +59,7 @@ def test_neither_threads_nor_views_prepared_together_change_anchors(
     found, scalings = drawn_rows(3, 90, 2)
     searches = [(9, 0), (4, 7), (60, 1)]
     usual = anchors_of_views(found, scalings, searches)
-    monkeypatch.setattr("manyview.engine.local.CORES", threads)
+    monkeypatch.setattr("manyview.engine.threads.CORES", threads)
     monkeypatch.setattr("manyview.stages.anchors.TOGETHER", together)
     for one, other in zip(
         usual, anchors_of_views(found, scalings, searches), strict=True

@@ -7,12 +7,13 @@ import scipy.sparse as sp
 from manyview import S2MVTC
 from manyview.datasets import make_views
 from manyview.engine.contract import lowered
-from manyview.engine.local import in_the_background, open_engine
+from manyview.engine.local import open_engine
+from manyview.engine.threads import in_the_background
 from manyview.kmeans.nodes import Nodes
 from manyview.kmeans.passes import Centres
 from manyview.metrics import ari
 from manyview.stages import communities
-from manyview.stages.anchors import plain_features
+from manyview.stages.anchors import fit_features, plain_features, sum_grams
 from manyview.stages.communities import (
     LEAST_SIZE,
     MOST_TIES,
@@ -22,6 +23,7 @@ from manyview.stages.communities import (
     neighbourhoods,
     row_graph,
 )
+from manyview.stages.held_out import see_all
 from manyview.stages.neighbour_graph import kinds_of_rows
 from manyview.stages.sampling import choose_scalings, draw
 from manyview.views.views import Views
@@ -48,13 +50,15 @@ def find_communities(drawn, scalings, engine, view_weights, *how):
     n_clusters, seed, others = how
     anchors = tuple(drawn.view(v)[:100] for v in range(len(scalings)))
     rows = (engine, drawn, scalings, anchors)
-    features = plain_features(*rows, kernel="rbf", lam=None, n_rounds=1)
-    features = features._replace(reduces=(None,) * len(scalings))
+    plain = plain_features(*rows, kernel="rbf", lam=None, n_rounds=1)
+    features, ridges = fit_features(plain, sum_grams(engine, plain), None, 1e-3)
+    seen = see_all(engine, drawn, features, ridges)
     found = []
     for allowed in (True, False):
         with in_the_background(allowed) as background:
             sought = Sought(background, drawn, scalings, n_clusters)
-            sought.weigh(view_weights, features, seed)
+            sought.hear(seen)
+            sought.weigh(view_weights, seed)
             found.append(sought.communities(others, None))
     np.testing.assert_array_equal(*found)
     return found[0]

@@ -4,10 +4,28 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from manyview.stages.anchors import Features, Kernel
-from manyview.stages.held_out import RIDGES, Seen, _fitted, _side_by_side, held_out, see
+from manyview.engine.local import LocalEngine
+from manyview.stages.anchors import (
+    Features,
+    Kernel,
+    fit_features,
+    plain_features,
+    sum_grams,
+)
+from manyview.stages.held_out import (
+    RIDGES,
+    Seen,
+    _columns,
+    _fitted,
+    _side_by_side,
+    held_out,
+    in_columns,
+    see,
+    see_all,
+)
+from manyview.stages.sampling import draw
 from manyview.stages.scaling import Scaling
-from manyview.views.views import Block
+from manyview.views.views import Block, Views
 
 
 def seen(x, there=None):
@@ -19,6 +37,11 @@ def seen(x, there=None):
     features = features._replace(reduces=(None,))
     nodes = np.arange(len(x))
     return see(Block(0, (x,), present), nodes, features, 0, x.shape[1])
+
+
+def heard(views, labels):
+    """What the views say of all rows, by fits to these labels of three clusters."""
+    return held_out(in_columns(views, np.arange(len(labels))), labels, 3)(labels)
 
 
 @pytest.fixture
@@ -33,10 +56,10 @@ def test_scores_are_those_of_fits_without_the_row(rows):
     there = np.arange(90) >= 10
     indicators = np.eye(3)[own]
     one = seen(x, there)
-    fit = _fitted(one.points, one.there, indicators)
+    fit = _fitted(_columns(one.points, one.there), indicators)
     scores = fit.scores(indicators)
     squares = (one.points**2).sum(axis=0)
-    weights = 1.0 / fit.shrunk - squares
+    weights = 1.0 / fit.columns.shrunk[fit.number] - squares
     np.testing.assert_allclose(weights, weights[0])
     assert weights[0] / squares.mean() == pytest.approx(
         RIDGES[np.argmin(np.abs(RIDGES - weights[0] / squares.mean()))]
@@ -59,9 +82,9 @@ def test_a_view_of_noise_says_nothing_and_a_wrong_label_does_not_speak_for_itsel
     noise = np.random.default_rng(1).normal(size=(90, 40))
     wrong = own.copy()
     wrong[:6] = (own[:6] + 1) % 3
-    said = held_out([seen(x), seen(noise)], wrong, 3)(wrong)
+    said = heard([seen(x), seen(noise)], wrong)
     assert (said.argmax(axis=1) == own).mean() > 0.97
-    alone = held_out([seen(noise)], wrong, 3)(wrong)
+    alone = heard([seen(noise)], wrong)
     assert np.abs(alone).mean() < 0.1 * np.abs(said).mean()
 
 
@@ -78,12 +101,46 @@ def test_views_without_columns_or_rows_say_nothing(rows):
     _, own = rows
     nothing = Seen(np.zeros((90, 0)), np.ones(90, dtype=bool), np.zeros(0), np.zeros(0))
     absent = seen(np.ones((90, 2)), np.zeros(90, dtype=bool))
-    assert (held_out([nothing, absent], own, 3)(own) == 0).all()
+    assert (heard([nothing, absent], own) == 0).all()
 
 
 def test_each_row_is_judged_by_its_own_views(rows):
     x, own = rows
     there = np.arange(90) % 2 == 0
-    said = held_out([seen(x + 6.0 * np.eye(5)[own], there)], own, 3)(own)
+    said = heard([seen(x + 6.0 * np.eye(5)[own], there)], own)
     assert (said[~there] == 0).all()
     assert (said[there].argmax(axis=1) == own[there]).all()
+
+
+@pytest.mark.parametrize("lam", [None, 1e3])
+def test_all_rows_are_seen_along_the_directions_of_their_grams(lam):
+    rng = np.random.default_rng(0)
+    present = np.ones((200, 2), dtype=bool)
+    present[:30, 1] = False
+    views = Views([rng.normal(size=(200, 6)), rng.normal(size=(200, 4))])
+    views = Views(views.arrays, present=present)
+    engine = LocalEngine(views, np.float64)
+    drawn, scalings = draw(engine, 200, 0), (Scaling("none"),) * 2
+    anchors = tuple(drawn.view(v)[:60] for v in range(2))
+    how = {"kernel": "rbf", "lam": lam, "n_rounds": 1}
+    plain = plain_features(engine, drawn, scalings, anchors, **how)
+    plain = plain._replace(keep=True)
+    features, ridges = fit_features(plain, sum_grams(engine, plain), lam, 1e-3)
+    assert (ridges[0].reduce is None) == (lam is None)
+    found = see_all(engine, drawn, features, ridges)
+    for v, own in enumerate(found):
+        width = own.points.shape[1]
+        slow = see(drawn.block, np.arange(200), features, v, width)
+        assert (own.there == slow.there).all()
+        np.testing.assert_allclose(np.abs(own.points), np.abs(slow.points), atol=1e-6)
+
+
+def test_some_of_the_rows_get_columns_of_their_own(rows):
+    x, _ = rows
+    nodes = np.arange(0, 90, 2)
+    ((_, some),) = in_columns([seen(x)], nodes)
+    gram = some.points.T @ some.points
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-8 * gram.max())
+    np.testing.assert_allclose(some.points.mean(axis=0), 0.0, atol=1e-9)
+    expected = x[nodes] - x[nodes].mean(axis=0)
+    np.testing.assert_allclose(some.points @ some.points.T, expected @ expected.T)

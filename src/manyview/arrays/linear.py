@@ -120,6 +120,16 @@ def turned(found: Tridiagonal, rows: Matrix, *, back: bool = False) -> Matrix:
     return np.concatenate([rows[:1], rest])
 
 
+def leading_vectors(found: Tridiagonal, n_largest: int) -> Matrix:
+    """The eigenvectors of G of the largest eigenvalues, largest first."""
+    size = len(found.diagonal)
+    if size == 1:
+        return np.ones((1, 1))
+    some = {"select": "i", "select_range": (size - n_largest, size - 1)}
+    _, vectors = scipy.linalg.eigh_tridiagonal(found.diagonal, found.beside, **some)
+    return turned(found, vectors[:, ::-1], back=True)
+
+
 def inverse_by_cholesky(matrix: Array) -> Array | None:
     """Inverse of a positive definite float64 matrix; None where it is not one."""
     if is_torch_array(matrix):

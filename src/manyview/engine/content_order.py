@@ -1,14 +1,14 @@
 """Rows and views in the order of their content, whatever order they stand in."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from manyview.arrays.ops import Array, hash_bits, like, mix64, namespace
 from manyview.engine.contract import IntArray, cut
-from manyview.engine.resources import CORES
+from manyview.engine.threads import side_by_side
 from manyview.views.views import Block
 
 # Any numbers do; fixed, since the same rows must always get the same order.
@@ -43,9 +43,8 @@ def content_order(
     def one(rows: slice) -> Array:
         return hash_block(views.block(rows, dtype), odd)
 
-    with ThreadPoolExecutor(CORES) as pool:
-        hashes = np.concatenate(list(pool.map(one, slices)))
-    return hash_orders(hashes)
+    hashes = side_by_side([partial(one, rows) for rows in slices])
+    return hash_orders(np.concatenate(hashes))
 
 
 def hash_orders(hashes: Array) -> tuple[Array, Array]:

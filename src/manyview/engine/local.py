@@ -10,14 +10,12 @@ device or a cluster; what cannot be had is refused by name.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache, partial
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from manyview.arrays.ops import Array, namespace
 from manyview.engine.content_order import InContentOrder, content_order
@@ -49,13 +47,11 @@ from manyview.engine.scratch import (
     unmapped,
     work_bytes,
 )
+from manyview.engine.threads import single_threaded_blas, some_threads
 from manyview.errors import InputError, InputTypeError
 from manyview.running import progress
 from manyview.views.views import Block, Views
 
-T = TypeVar("T")
-# Takes up a job and gives a function that waits for what it returns.
-Background = Callable[[Callable[[], Any]], Callable[[], Any]]
 IntArray = np.ndarray[Any, Any]
 
 # Of the machine's memory, for features where no limit is given: the rest is the
@@ -141,7 +137,7 @@ class LocalEngine(InContentOrder):
         if workers == 1:
             yield from map(one, numbers)
             return
-        with single_threaded_blas, ThreadPoolExecutor(workers) as pool:
+        with single_threaded_blas, some_threads(workers) as pool:
             waiting: deque[Future[Result]] = deque()
             try:
                 for number in numbers:
@@ -153,6 +149,7 @@ class LocalEngine(InContentOrder):
             finally:
                 for future in waiting:
                     future.cancel()
+                wait(waiting)
 
     def _block(self, number: int, views: bool) -> Block:
         rows = self._slices[number]
@@ -299,58 +296,6 @@ class RowState:
         freed = self._sizes.pop(name, 0)
         if self._budget is not None:
             self._budget.used -= freed
-
-
-class InCommon:
-    """A state of the whole process: the first user enters it, the last one leaves."""
-
-    def __init__(self, make: Callable[[], AbstractContextManager[Any]]) -> None:
-        self._make, self._lock = make, threading.Lock()
-        self._users = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._held = self._make()
-                self._held.__enter__()
-            self._users += 1
-
-    def __exit__(self, *of_error: Any) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._held.__exit__(None, None, None)
-
-
-@cache
-def thread_pools() -> ThreadpoolController:
-    """The thread pools of this process: to look for them takes a while."""
-    return ThreadpoolController()
-
-
-single_threaded_blas = InCommon(lambda: thread_pools().limit(limits=1, user_api="blas"))
-
-
-def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """What the jobs return, in their order, whatever the number of threads."""
-    if len(jobs) == 1:
-        return [jobs[0]()]
-    workers = max(1, min(CORES, len(jobs)))
-    with single_threaded_blas, ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(lambda job: job(), jobs))
-
-
-@contextmanager
-def in_the_background(allowed: bool) -> Iterator[Background]:
-    """Jobs one after the other in a thread of their own, while this one goes on.
-
-    Where that is not `allowed` a job is done when it is first asked for.
-    """
-    if not allowed:
-        yield cache
-        return
-    with single_threaded_blas, ThreadPoolExecutor(1) as pool:
-        yield lambda job: pool.submit(job).result
 
 
 def open_engine(

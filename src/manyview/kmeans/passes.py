@@ -37,7 +37,7 @@ from manyview.engine.contract import (
     State,
     touches,
 )
-from manyview.engine.local import InCommon, side_by_side, thread_pools
+from manyview.engine.threads import InCommon, side_by_side, thread_pools
 from manyview.kmeans.first_centres import distinct_rows, spread_rows
 from manyview.kmeans.lloyd import lloyd
 from manyview.views.views import Block

@@ -40,6 +40,7 @@ from manyview.arrays.ops import (
     to_host,
 )
 from manyview.engine.contract import Engine, Result, State, sizes, touches
+from manyview.engine.threads import side_by_side
 from manyview.kmeans.passes import KMEANS_SAMPLE
 from manyview.stages.anchors import anchors_of_views
 from manyview.stages.sampling import SAMPLED, Draw
@@ -313,10 +314,9 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     owner = np.repeat([p.view for p in graph.pieces], graph.sizes)
     share = np.repeat(piece_shares(graph), graph.sizes)
     gram, root = scaled_gram(columns, weights, share)
-    gaps = [
-        cluster_gap(_of_columns(gram, owner == v), n_clusters)
-        for v in range(len(graph.scalings))
-    ]
+    parts = [_of_columns(gram, owner == v) for v in range(len(graph.scalings))]
+    jobs = [partial(cluster_gap, part, n_clusters) for part in parts]
+    gaps = side_by_side(jobs) if sp.issparse(gram) else [job() for job in jobs]
     of_views = np.maximum(gaps, LEAST_GAP)
     of_views = of_views / of_views.sum()
     column = np.sqrt(of_views[owner])

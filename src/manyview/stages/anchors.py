@@ -41,7 +41,7 @@ from manyview.engine.contract import (
     sizes,
     touches,
 )
-from manyview.engine.local import side_by_side
+from manyview.engine.threads import side_by_side
 from manyview.kmeans.batched import batched_anchors
 from manyview.kmeans.passes import kmeans_anchors
 from manyview.kmeans.row_products import anchors_by_products, row_products

@@ -15,17 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import Matrix, is_on_gpu, to_host
-from manyview.engine.local import Background, side_by_side
-from manyview.stages.anchors import Features
+from manyview.engine.threads import Background, side_by_side
 from manyview.stages.block_model import moved_by_views, tells_more
 from manyview.stages.cluster_sizes import Sizes, sized
-from manyview.stages.held_out import (
-    MOST_DIRECTIONS,
-    ROWS_PER_DIRECTION,
-    Seen,
-    held_out,
-    see,
-)
+from manyview.stages.held_out import Seen, held_out, in_columns
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     graph_of_view,
@@ -36,7 +29,6 @@ from manyview.stages.neighbour_graph import (
 )
 from manyview.stages.sampling import Draw
 from manyview.stages.scaling import Scaling, apply_scaling
-from manyview.views.views import Block
 
 # Neighbourhoods whose graphs are summed, and how many ties of a view's rows they may
 # come to: more take Leiden longer than all the rest of a fit. Several sizes were
@@ -77,22 +69,23 @@ class Sought:
         self, background: Background, drawn: Draw, scalings: Any, n_clusters: int
     ) -> None:
         self._background, self._n_clusters = background, n_clusters
-        self._block = drawn.block
+        self._columns: Any = None
         self._graphs = background(partial(view_graphs, drawn, scalings, n_clusters))
 
-    def weigh(self, view_weights: Matrix, features: Features, seed: int | None) -> None:
-        """Go on to the sum of the graphs and, with a seed, to its communities.
+    def hear(self, seen: list[Seen]) -> None:
+        """Go on to columns that fits of whole views are made of: rows as `seen`."""
+        self._columns = self._background(
+            lambda: in_columns(seen, first_of(self._graphs()[1]))
+        )
 
-        Then also see the rows in the features of every view.
-        """
+    def weigh(self, view_weights: Matrix, seed: int) -> None:
+        """Go on to the sum of the graphs and, of rows that were heard, communities."""
         self.graph = self._background(lambda: weighed(self._graphs(), view_weights))
-        if seed is not None:
+        if self._columns is not None:
             how = (self._n_clusters, seed)
             self._labels = self._background(
                 lambda: leiden_with_k(self.graph().graph, *how)
             )
-            rows = self._block, features
-            self._seen = self._background(lambda: _seen(*rows, self.graph().place))
 
     def communities(self, others: list[Matrix], wanted: Sizes | None) -> Matrix:
         """Labels of all rows, in the order drawn; `others` are the embedding's.
@@ -103,7 +96,7 @@ class Sought:
         rows: RowGraph = self.graph()
         told = most_told(rows, others, self._n_clusters)
         labels = settled(rows, self._labels(), told, self._n_clusters)
-        said = held_out(self._seen(), labels, self._n_clusters)
+        said = held_out(self._columns(), labels, self._n_clusters)
         labels = moved_by_views(rows.of_views, labels, self._n_clusters, said)
         labels = labels[rows.place]
         if wanted is None:
@@ -111,20 +104,12 @@ class Sought:
         return sized(rows.graph, rows.place, labels, self._n_clusters, wanted)
 
 
-def _seen(block: Block, features: Features, place: Matrix) -> list[Seen]:
-    """The different rows in every view."""
-    nodes = np.unique(place, return_index=True)[1]
-    most = min(MOST_DIRECTIONS, max(len(nodes) // ROWS_PER_DIRECTION, 1))
-    views = range(len(features.kernels))
-    return side_by_side([partial(see, block, nodes, features, v, most) for v in views])
-
-
 def most_told(rows: RowGraph, several: list[Matrix], n_clusters: int) -> Matrix:
     """Those labels of the graph's rows that tell most of neighbours.
 
     `several` are labels of all drawn rows; the first stand unless others tell more.
     """
-    first = np.unique(rows.place, return_index=True)[1]
+    first = first_of(rows.place)
     best, *others = (labels[first] for labels in several)
     for labels in others:
         if tells_more(rows.of_views, labels, best, n_clusters):
@@ -207,6 +192,11 @@ def distinct(kinds: Matrix) -> tuple[Matrix, Matrix]:
     _, first, place = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[place.ravel()]
+
+
+def first_of(place: Matrix) -> Matrix:
+    """The first drawn row of every different one."""
+    return np.unique(place, return_index=True)[1]
 
 
 def renumbered(kinds: Matrix, rows: Matrix) -> Matrix:

@@ -11,15 +11,28 @@ odds is found by the likelihood of the labels, so a view of noise says nothing.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 
 from manyview.arrays.linear import leading
-from manyview.arrays.ops import Matrix, in_float64, to_host
+from manyview.arrays.ops import (
+    Array,
+    Matrix,
+    cast,
+    in_float64,
+    masked,
+    namespace,
+    to_host,
+)
+from manyview.engine.contract import Engine, Result, State, touches
+from manyview.engine.threads import side_by_side
+from manyview.stages import ridge
 from manyview.stages.anchors import Features, block_features
+from manyview.stages.sampling import Draw
+from manyview.stages.scaling import hide_empty_rows
 from manyview.views.views import Block
 
 # Directions of a view: more gain a little (500 against 128 .003 NMI) and cost their
@@ -53,7 +66,7 @@ class Seen(NamedTuple):
 def see(
     block: Block, nodes: Matrix, features: Features, v: int, n_directions: int
 ) -> Seen:
-    """The rows along the leading directions of the view's kept features.
+    """Rows of a block along the leading directions of the view's kept features.
 
     Those that were reduced have lost their sizes, which are given back.
     """
@@ -69,60 +82,134 @@ def see(
     return Seen(points @ vectors, there, mean, sizes[:, None] * vectors)
 
 
-class Fit(NamedTuple):
-    """Ridge fits of one kind of columns, ready for any labels of its rows.
+class Sight(NamedTuple):
+    """Along which directions to see the rows of every view, less these offsets."""
+
+    features: Features
+    directions: tuple[Array, ...]
+    offsets: tuple[Array, ...]
+
+
+@touches(reads=["Phi", "Psi"])
+def see_step(block: Block, state: State, shared: Sight) -> Result:
+    """The rows of a block in every view, zeros where they lack it."""
+    found = []
+    block = hide_empty_rows(block, shared.features.scalings)
+    for v, directions in enumerate(shared.directions):
+        phi = block_features(block, state, shared.features, v)
+        x = phi @ cast(directions, phi) - cast(shared.offsets[v], phi)
+        found.append(masked(x, block.there(v)))
+    return Result(note=tuple(found))
+
+
+def see_all(
+    engine: Engine, drawn: Draw, features: Features, ridges: Sequence[ridge.Ridge]
+) -> list[Seen]:
+    """All rows in all views, in the order drawn, in one pass.
+
+    The directions come of Grams that have been factored already.
+    """
+    wanted = min(MOST_DIRECTIONS, max(len(drawn.rows) // ROWS_PER_DIRECTION, 1))
+    jobs = [partial(ridge.principal_directions, made, wanted) for made in ridges]
+    directions = tuple(side_by_side(jobs))
+    pairs = list(zip(ridges, directions, strict=True))
+    offsets = tuple(made.mean @ own for made, own in pairs)
+    sight = Sight(features, directions, offsets)
+    _, notes = engine.run(see_step, sight, title="Seeing rows")
+    present, seen = to_host(drawn.block.present), []
+    for v, ((made, own), parts) in enumerate(
+        zip(pairs, zip(*notes, strict=True), strict=True)
+    ):
+        points = to_host(in_float64(namespace(parts[0]).concat(parts)))[drawn.rows]
+        seen.append(Seen(points, present[:, v], to_host(made.mean), to_host(own)))
+    return seen
+
+
+class Columns(NamedTuple):
+    """Orthogonal columns of some rows, ready for fits by any labels.
 
     Attributes
     ----------
     points : array (n_there, d)
-        Orthogonal columns of the rows that are there.
     there : array of bool (n_rows,)
-    shrunk : array (d,)
-        One over the columns' squares and the ridge weight.
-    leverage : array (n_there,)
+    shrunk : array (n_ridges, d)
+        One over the columns' squares and a ridge weight.
+    leverage : array (n_there, n_ridges)
         What a row's own indicator counts for in its fit.
-    worth : float
-        What the scores are to be multiplied with.
     """
 
     points: Matrix
     there: Matrix
     shrunk: Matrix
     leverage: Matrix
-    worth: float
+
+
+class Fit(NamedTuple):
+    """Fits with one of the ridge weights, and what their scores are worth."""
+
+    columns: Columns
+    number: int
+    worth: float = 1.0
 
     def scores(self, indicators: Matrix) -> Matrix:
         """Of every row (n_rows, n_clusters), by the fits to all others."""
-        found = np.zeros((len(self.there), indicators.shape[1]))
-        own = indicators[self.there]
-        found[self.there] = self.worth * (self._left_out(own) - own.mean(axis=0))
+        points, there, shrunk, leverage = self.columns
+        away = indicators[there]
+        away = away - away.mean(axis=0)
+        held = leverage[:, self.number, None]
+        left: Matrix = points @ (shrunk[self.number][:, None] * (points.T @ away))
+        left -= held * away
+        left *= self.worth / (1.0 - held)
+        if there.all():
+            return left
+        found = np.zeros((len(there), indicators.shape[1]))
+        found[there] = left
         return found
 
-    def _left_out(self, own: Matrix) -> Matrix:
-        middle = own.mean(axis=0)
-        fits = self.points.T @ (own - middle)
-        fitted = self.points @ (self.shrunk[:, None] * fits) + middle
-        leverage = self.leverage[:, None]
-        return np.asarray((fitted - leverage * own) / (1.0 - leverage))
+
+def in_columns(seen: Sequence[Seen], nodes: Matrix) -> list[tuple[float, Columns]]:
+    """Some of the rows in every view, and in all of them side by side; with weights.
+
+    Labels play no part yet.
+    """
+    if any(len(nodes) < len(x.points) for x in seen):
+        seen = [_turned(x, nodes) for x in seen]
+    seen = [x for x in seen if x.points.any()]
+    jobs: list[Callable[[], Columns]]
+    jobs = [partial(_columns, x.points, x.there) for x in seen]
+    weights = [EACH] * len(jobs)
+    if len(seen) > 1:
+        jobs.append(lambda: _columns(*_side_by_side(seen)))
+        weights.append(TOGETHER)
+    # The last takes longest.
+    made = side_by_side(jobs[::-1])[::-1] if jobs else []
+    return list(zip(weights, made, strict=True))
+
+
+def _turned(x: Seen, nodes: Matrix) -> Seen:
+    """Some of the rows, along directions of their own."""
+    there, points = x.there[nodes], x.points[nodes]
+    mean = points[there].mean(axis=0) if there.any() else 0.0
+    points = np.where(there[:, None], points - mean, 0.0)
+    _, vectors = leading(points.T @ points, points.shape[1])
+    return x._replace(points=points @ vectors, there=there)
 
 
 def held_out(
-    seen: Sequence[Seen], labels: Matrix, n_clusters: int
+    columns: Sequence[tuple[float, Columns]], labels: Matrix, n_clusters: int
 ) -> Callable[[Matrix], Matrix]:
     """A function of labels: what the views say of every row and cluster.
 
     How much the fits are shrunk and worth is found once, by these `labels`.
     """
     indicators = np.eye(n_clusters)[labels]
-    seen = [x for x in seen if x.points.any()]
-    fits = [(EACH, _fitted(x.points, x.there, indicators)) for x in seen]
-    if len(seen) > 1:
-        fits.append((TOGETHER, _fitted(*_side_by_side(seen), indicators)))
+    jobs = [partial(_fitted, own, indicators) for _, own in columns]
+    fits = side_by_side(jobs[::-1])[::-1] if jobs else []
 
     def said(labels: Matrix) -> Matrix:
         indicators = np.eye(n_clusters)[labels]
         total = np.zeros(indicators.shape)
-        for weight, fit in fits:
+        for (weight, _), fit in zip(columns, fits, strict=True):
             total += weight * fit.scores(indicators)
         return total
 
@@ -142,16 +229,25 @@ def _side_by_side(seen: Sequence[Seen]) -> tuple[Matrix, Matrix]:
     return points @ vectors, np.logical_or.reduce([x.there for x in seen])
 
 
-def _fitted(points: Matrix, there: Matrix, indicators: Matrix) -> Fit:
+def _columns(points: Matrix, there: Matrix) -> Columns:
+    points = points if there.all() else points[there]
+    squares = points * points
+    sizes = squares.sum(axis=0)
+    shrunk = 1.0 / (sizes + RIDGES[:, None] * sizes.mean())
+    leverage = np.minimum(squares @ shrunk.T + 1.0 / len(points), MOST_LEVERAGE)
+    return Columns(points, there, shrunk, leverage)
+
+
+def _fitted(columns: Columns, indicators: Matrix) -> Fit:
     """The fit whose ridge weight predicts left-out rows best."""
-    points, own = points[there], indicators[there]
-    squares, fits = (points**2).sum(axis=0), []
-    for share in RIDGES:
-        shrunk = 1.0 / (squares + share * squares.mean())
-        leverage = np.minimum(points**2 @ shrunk + 1.0 / len(points), MOST_LEVERAGE)
-        fits.append(Fit(points, there, shrunk, leverage, 1.0))
-    errors = [float(((fit._left_out(own) - own) ** 2).sum()) for fit in fits]
-    best = fits[int(np.argmin(errors))]
+    points, there, shrunk, leverage = columns
+    own = indicators[there]
+    away = own - own.mean(axis=0)
+    fits, errors = points.T @ away, []
+    for own_shrunk, held in zip(shrunk, leverage.T, strict=True):
+        gaps = points @ (own_shrunk[:, None] * fits) - away
+        errors.append(float((np.sum(gaps**2, axis=1) / (1.0 - held) ** 2).sum()))
+    best = Fit(columns, int(np.argmin(errors)))
     scores, cluster = best.scores(indicators)[there], own.argmax(axis=1)
     some = slice(0, ROWS_FOR_WORTH)
     return best._replace(worth=_worth(scores[some], cluster[some]))
@@ -159,11 +255,13 @@ def _fitted(points: Matrix, there: Matrix, indicators: Matrix) -> Fit:
 
 def _worth(scores: Matrix, cluster: Matrix) -> float:
     """The factor by which a softmax of the scores makes the clusters likeliest."""
-    own = scores[np.arange(len(scores)), cluster]
+    gaps = scores - scores.max(axis=1, keepdims=True)
+    own, buffer = gaps[np.arange(len(gaps)), cluster].mean(), np.empty_like(gaps)
 
     def unlikeliness(power: float) -> float:
         factor = np.exp(power)
-        return float((logsumexp(factor * scores, axis=1) - factor * own).mean())
+        np.exp(np.multiply(gaps, factor, out=buffer), out=buffer)
+        return float(np.log(buffer.sum(axis=1)).mean() - factor * own)
 
     found = minimize_scalar(
         unlikeliness, bounds=WORTH, method="bounded", options={"xatol": 0.05}

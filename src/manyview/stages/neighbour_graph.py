@@ -15,7 +15,7 @@ from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
 from manyview.arrays.ops import Array, like, nearest_points, to_host
-from manyview.engine.local import side_by_side
+from manyview.engine.threads import side_by_side
 from manyview.kmeans.first_centres import NO_DISTANCE
 from manyview.stages.scaling import inverse
 
@@ -133,6 +133,7 @@ def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
         X = X - X.mean(axis=0)
     rows = Rows(X, row_norms(X, squared=True))
     if on is None or sp.issparse(X):
+        rows = rows._replace(narrow=_in_float32(rows, k))
         batches = _batches(n_rows, n_rows, JOB_NUMBERS)
         found = side_by_side([partial(_nearest_others, rows, b, k) for b in batches])
     else:
@@ -144,10 +145,23 @@ def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
 
 
 class Rows(NamedTuple):
-    """Rows in float64, dense or sparse, and their squared lengths."""
+    """Rows in float64, dense or sparse, and their squared lengths.
+
+    And the same rows in float32, where that is of use.
+    """
 
     X: Any
     squares: FloatArray
+    narrow: Any = None
+
+
+def _in_float32(rows: Rows, k: int) -> Any:
+    """The rows for quick products, or None where these would not pay."""
+    n_rows, width = rows.X.shape
+    wide = width > NARROW and n_rows < ROWS_PER_NEAREST * k
+    room = 1.0 / ROOM < rows.squares.max() < ROOM
+    quick = room and not (wide or sp.issparse(rows.X))
+    return rows.X.astype(np.float32) if quick else None
 
 
 def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArray]:
@@ -157,13 +171,9 @@ def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArra
     differences how far these are. Many level distances are left to exact products.
     """
     n_rows, width = rows.X.shape
-    wide = width > NARROW and n_rows < ROWS_PER_NEAREST * k
-    room = 1.0 / ROOM < rows.squares.max() < ROOM
-    quick = room and not (wide or sp.issparse(rows.X))
-    kinds = (np.float32, np.float64) if quick else (np.float64,)
     here = np.arange(n_rows)[own]
-    for kind in kinds:
-        X, squares = rows.X.astype(kind, copy=False), rows.squares.astype(kind)
+    for X in (rows.X,) if rows.narrow is None else (rows.narrow, rows.X):
+        kind, squares = X.dtype, rows.squares.astype(X.dtype)
         d = (-2.0 * X[own]) @ X.T
         d = d.toarray() if sp.issparse(d) else d
         d += squares
@@ -177,7 +187,7 @@ def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArra
     near = (d[row, ids] + squares[own][row]).astype(np.float64)
     # Exact products as well lose the digits of what lies close.
     lost = LOST * (rows.squares[here[row]] + rows.squares[ids])
-    again = near < lost if kind is np.float64 else np.ones(len(near), dtype=bool)
+    again = near < lost if kind == np.float64 else np.ones(len(near), dtype=bool)
     return _closest(rows, here[row], ids, np.where(again, np.nan, near), k)
 
 

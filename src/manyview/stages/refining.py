@@ -28,7 +28,7 @@ from manyview.kmeans.passes import (
 from manyview.stages.anchors import Features
 from manyview.stages.block_model import members
 from manyview.stages.cluster_sizes import Sizes, sized
-from manyview.stages.communities import row_graph
+from manyview.stages.communities import first_of, row_graph
 from manyview.stages.rounds import Round, round_step
 from manyview.stages.sampling import Draw
 from manyview.stages.telling_apart import discriminants, tell_apart
@@ -93,7 +93,7 @@ def refine_clusters(
     some = some._replace(rows=rows[:n_rows], block=some.block.part(slice(0, n_rows)))
     near = row_graph(some, features.scalings, view_weights, n_clusters)
     labels = np.asarray(to_host(pick(engine, LABELS, some.rows)))
-    first = np.unique(near.place, return_index=True)[1]
+    first = first_of(near.place)
     labels = moved(near.graph, labels[first], n_clusters)[near.place]
     if wanted is not None:
         part = wanted.of_sample(len(labels), engine.n_samples)

@@ -247,6 +247,20 @@ def start_products(ridge: Ridge, weights: Array) -> Array:
     return ridge.gram @ weights if ridge.reduce is None else weights
 
 
+def principal_directions(made: Ridge, n_largest: int) -> Array:
+    """Leading directions of the centred features, as weights of the kept ones.
+
+    Of Psi their sizes are given back, so that the rows are as long as in Phi.
+    """
+    size = len(made.mean)
+    if made.reduce is not None:
+        length = 1.0 / np.linalg.norm(made.reduce, axis=0)
+        return np.diag(length)[:, ::-1][:, :n_largest]
+    if isinstance(made.factor, Weighed):
+        return linear.leading_vectors(made.factor.gram, min(n_largest, size))
+    return linear.leading(made.gram, n_largest)[1]
+
+
 class Target(NamedTuple):
     """What is to be predicted, B, as its view sees it.
 

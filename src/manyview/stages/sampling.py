@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from manyview.arrays.ops import (
 )
 from manyview.engine.content_order import hash_block, odd_numbers
 from manyview.engine.contract import Engine, Result, State, sizes, touches
+from manyview.engine.threads import side_by_side
 from manyview.errors import DegenerateWarning, InputError
 from manyview.stages.scaling import (
     Moments,
@@ -281,16 +283,17 @@ def first_rows(block: Block) -> Block:
 
 def neighbours(block: Block, scalings: tuple[Scaling, ...]) -> list[Matrix]:
     """Nearest rows (n_rows, k) of every row in each view; −1 for rows without it."""
-    found = []
-    for v, scaling in enumerate(scalings):
+
+    def of_view(v: int) -> Matrix:
         there = np.flatnonzero(block.present[:, v])
         nearest = np.full((len(block), NEIGHBOURS), -1)
         k = min(NEIGHBOURS, there.size - 1)
         if k > 0:
-            rows = apply_scaling(block.views[v][there], scaling)
+            rows = apply_scaling(block.views[v][there], scalings[v])
             nearest[there, :k] = there[_nearest_others(rows, k)]
-        found.append(nearest)
-    return found
+        return nearest
+
+    return side_by_side([partial(of_view, v) for v in range(len(scalings))])
 
 
 def _nearest_others(rows: Any, k: int) -> Matrix:

@@ -1,0 +1,105 @@
+"""Threads over blocks and other jobs, and the process's state meanwhile.
+
+Jobs run side by side with single-threaded linear algebra inside: element-wise work is
+spread over the cores too, and no sum depends on the number of threads.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+from manyview.engine.resources import CORES
+
+T = TypeVar("T")
+# Takes up a job and gives a function that waits for what it returns.
+Background = Callable[[Callable[[], Any]], Callable[[], Any]]
+
+
+class InCommon:
+    """A state of the whole process: the first user enters it, the last one leaves."""
+
+    def __init__(self, make: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._held = self._make()
+                self._held.__enter__()
+            self._users += 1
+
+    def __exit__(self, *of_error: Any) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._held.__exit__(None, None, None)
+
+
+@cache
+def thread_pools() -> ThreadpoolController:
+    """The thread pools of this process: to look for them takes a while."""
+    return ThreadpoolController()
+
+
+single_threaded_blas = InCommon(lambda: thread_pools().limit(limits=1, user_api="blas"))
+
+
+_worker = threading.local()
+
+
+@cache
+def _waiting_threads(n_threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: to start some takes a while."""
+    marked: Any = {"initializer": setattr, "initargs": (_worker, "is", True)}
+    return ThreadPoolExecutor(n_threads, **marked)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_waiting_threads.cache_clear)
+
+
+@contextmanager
+def some_threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads for jobs that do not wait for each other.
+
+    A job that asks for threads itself gets new ones: those at hand may all wait.
+    """
+    if getattr(_worker, "is", False):
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield pool
+    else:
+        yield _waiting_threads(max(n_threads, CORES))
+
+
+def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """What the jobs return, in their order, whatever the number of threads."""
+    if len(jobs) == 1:
+        return [jobs[0]()]
+    with single_threaded_blas, some_threads(min(CORES, len(jobs))) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+            wait(futures)
+
+
+@contextmanager
+def in_the_background(allowed: bool) -> Iterator[Background]:
+    """Jobs one after the other in a thread of their own, while this one goes on.
+
+    Where that is not `allowed` a job is done when it is first asked for.
+    """
+    if not allowed:
+        yield cache
+        return
+    with single_threaded_blas, ThreadPoolExecutor(1) as pool:
+        yield lambda job: pool.submit(job).result
