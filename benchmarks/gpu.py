@@ -2,6 +2,8 @@
 
     python benchmarks/gpu.py --out gpu.json            # about four minutes
     python benchmarks/gpu.py --quick --device cpu      # small, anywhere torch runs
+    python benchmarks/gpu.py --only youtube narrow     # parts of it
+    python benchmarks/gpu.py --read gpu.json --docs    # the page from what was measured
 
 Ceilings (copy bandwidth, matrix products, host-to-device copies) are measured in
 the same run. Times are device times of warm runs, from data on the device.
@@ -10,6 +12,7 @@ the same run. Times are device times of warm runs, from data on the device.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import traceback
@@ -36,6 +39,7 @@ NARROW = (64, 64, 64)
 N_YOUTUBE = 101_499
 N_CLUSTERS = 31
 SMALL = 1000
+PARTS = ("agreement", "youtube", "million", "narrow", "host")
 
 
 def sync(device: torch.device) -> None:
@@ -296,7 +300,8 @@ def publish(content: dict[str, Any]) -> None:
     """The table of the documentation page."""
     rows = []
     for part in ("youtube", "million", "narrow", "host"):
-        found = content[part] if isinstance(content[part], list) else [content[part]]
+        measured = content.get(part, [])
+        found = measured if isinstance(measured, list) else [measured]
         for r in found:
             if "error" not in r:
                 rows.append(
@@ -334,7 +339,19 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--docs", action="store_true", help="fill docs/performance.md")
     parser.add_argument("--profile", action="store_true", help="print torch's profile")
+    parser.add_argument("--only", nargs="*", choices=PARTS, help="parts of it")
+    parser.add_argument("--read", help="what --out wrote: measure nothing")
     options = parser.parse_args()
+    if options.read:
+        parts = json.loads(Path(options.read).read_text(encoding="utf-8"))
+    else:
+        parts = run(options)
+    if options.docs:
+        publish(parts)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """All parts asked for, each kept as soon as it is done."""
     device = torch.device(options.device)
     quick = options.quick
     is_cuda = device.type == "cuda"
@@ -346,20 +363,18 @@ def main() -> None:
     attempt(parts, "ceilings", lambda: ceilings(device, 256 if quick else 8192))
     rates = parts["ceilings"]
     print({k: f"{v:.3g}" for k, v in rates.items()}, flush=True)
-    attempt(parts, "agreement", lambda: agreement(rows[3], device))
-    with profiled(options.profile):
-        attempt(
-            parts,
-            "youtube",
-            lambda: measure("youtube", rows[0], rates, device, repeats),
-        )
-    if not quick:
-        for shape in ("million", "narrow"):
-            attempt(parts, shape, lambda s=shape: measure(s, rows[1], rates, device, 2))
-        attempt(parts, "host", lambda: from_host(rows[2], rates, device))
-    figures.save(options.out, parts)
-    if options.docs:
-        publish(parts)
+    works: dict[str, Callable[[], Any]] = {
+        "agreement": lambda: agreement(rows[3], device),
+        "youtube": lambda: measure("youtube", rows[0], rates, device, repeats),
+        "million": lambda: measure("million", rows[1], rates, device, 2),
+        "narrow": lambda: measure("narrow", rows[1], rates, device, 2),
+        "host": lambda: from_host(rows[2], rates, device),
+    }
+    for part in options.only or (PARTS[:2] if quick else PARTS):
+        with profiled(options.profile and part == "youtube"):
+            attempt(parts, part, works[part])
+        figures.save(options.out, parts)
+    return parts
 
 
 class profiled:

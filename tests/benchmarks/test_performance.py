@@ -66,5 +66,5 @@ def test_every_part_of_a_fit_is_timed_and_its_functions_are_given_back(monkeypat
     row = parts.measure("small", make_views(100, (4, 5), 3, random_state=0), 3, 1)
     assert [getattr(place, name) for place, name in places] == before
     found = {part: row[part] for part in parts.PARTS}
-    assert all(found[part] > 0 for part in set(found) - {"k-means"})
+    assert all(seconds > 0 for seconds in found.values())
     assert sum(found.values()) <= row["all"]

@@ -144,3 +144,20 @@ def test_some_of_the_rows_get_columns_of_their_own(rows):
     np.testing.assert_allclose(some.points.mean(axis=0), 0.0, atol=1e-9)
     expected = x[nodes] - x[nodes].mean(axis=0)
     np.testing.assert_allclose(some.points @ some.points.T, expected @ expected.T)
+
+
+def test_rows_on_a_device_are_seen_as_those_of_the_host(rows):
+    torch = pytest.importorskip("torch")
+    x, _ = rows
+    there, nodes = np.arange(90) % 9 > 0, np.arange(0, 90, 2)
+    kernels = (Kernel("linear", np.eye(5), 0.0),)
+    features = Features((Scaling("none"),), kernels, (np.zeros(5),), (None,))
+    block = Block(0, (x,), there[:, None])
+    host = see(block, nodes, features, 0, 3)
+    own = Features(features.scalings, (Kernel("linear", torch.eye(5).double(), 0.0),))
+    own = own._replace(means=(torch.zeros(5),), reduces=(None,))
+    block = Block(0, (torch.as_tensor(x),), there[:, None])
+    device = see(block, nodes, own, 0, 3)
+    assert host.points.shape == (45, 3)
+    for one, other in zip(host, device, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)

@@ -23,6 +23,7 @@ from manyview.arrays.ops import (
     Matrix,
     cast,
     in_float64,
+    like,
     masked,
     namespace,
     to_host,
@@ -70,16 +71,20 @@ def see(
 
     Those that were reduced have lost their sizes, which are given back.
     """
-    kept = to_host(in_float64(block_features(block, {}, features, v)))[nodes]
-    reduce = features.reduces[v]
-    sizes = np.ones(kept.shape[1])
+    kept = in_float64(block_features(block, {}, features, v))
+    kept = kept if len(nodes) == len(kept) else kept[like(nodes, kept)]
+    xp, reduce = namespace(kept), features.reduces[v]
+    sizes = xp.ones_like(kept[0, :])
     if reduce is not None:
-        sizes = 1.0 / np.linalg.norm(to_host(reduce), axis=0)
+        sizes = 1.0 / xp.linalg.vector_norm(cast(reduce, kept), axis=0)
     there = to_host(block.present)[nodes, v]
-    mean = kept[there].mean(axis=0) if there.any() else np.zeros(kept.shape[1])
-    points = np.where(there[:, None], kept - mean, 0.0) * sizes
+    rows = kept if there.all() else kept[like(np.flatnonzero(there), kept)]
+    mean = xp.mean(rows, axis=0) if len(rows) else xp.zeros_like(sizes)
+    points = (rows - mean) * sizes
     _, vectors = leading(points.T @ points, n_directions)
-    return Seen(points @ vectors, there, mean, sizes[:, None] * vectors)
+    found = np.zeros((len(there), vectors.shape[1]))
+    found[there] = to_host(points @ vectors)
+    return Seen(found, there, to_host(mean), to_host(sizes[:, None] * vectors))
 
 
 class Sight(NamedTuple):

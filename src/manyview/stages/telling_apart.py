@@ -38,17 +38,23 @@ MOST_ROUNDS = 16
 LEAST_GAIN = 0.01
 
 
-def discriminants(points: Matrix, labels: Matrix, former: Matrix) -> Centres:
+def discriminants(
+    points: Matrix, labels: Matrix, former: Matrix, squares: Matrix | None = None
+) -> Centres:
     """Linear scores of the clusters: the least offset − 2 b·direction wins.
 
     They compare distances in the metric of the covariance that all clusters share;
-    one without points keeps its `former` centre.
+    one without points keeps its `former` centre. The products of the columns of
+    points about their mean, `squares`, may be known.
     """
     member = members(labels, len(former))
     counts = np.bincount(labels, minlength=len(former))[:, None]
     means = np.where(counts > 0, (member.T @ points) / np.maximum(counts, 1), former)
-    gaps = points - means[labels]
-    spread = gaps.T @ gaps / max(len(points), 1)
+    if squares is None:
+        gaps = points - means[labels]
+        spread = gaps.T @ gaps / max(len(points), 1)
+    else:
+        spread = (squares - (counts * means).T @ means) / max(len(points), 1)
     scale = float(np.trace(spread)) / len(spread) or 1.0
     spread = (1.0 - SHRINKAGE) * spread + SHRINKAGE * scale * np.eye(len(spread))
     directions = np.linalg.solve(spread, means.T).T
@@ -74,10 +80,11 @@ def tell_apart(
     if len(graphs) < 2 or n_directions < 1:
         return None
     views = [see(block, nodes, features, v, n_directions) for v in range(len(graphs))]
+    squares = [seen.points.T @ seen.points for seen in views]
     known = max(information(graphs, own, n_clusters)[1] for own in candidates)
     known, own, best = (1.0 + LEAST_GAIN) * known, candidates[-1], None
     for _ in range(MOST_ROUNDS):
-        fits = _fit(views, own, n_clusters)
+        fits = _fit(views, squares, own, n_clusters)
         scores = sum(
             seen.there[:, None] * (seen.points @ weights + constants)
             for seen, (weights, constants) in zip(views, fits, strict=True)
@@ -92,7 +99,7 @@ def tell_apart(
 
 
 def _fit(
-    views: list[Seen], labels: Matrix, n_clusters: int
+    views: list[Seen], squares: list[Matrix], labels: Matrix, n_clusters: int
 ) -> list[tuple[Matrix, Matrix]]:
     """Log-likelihood of every cluster in every view, linear in the points.
 
@@ -102,10 +109,10 @@ def _fit(
     counts = np.bincount(labels, minlength=n_clusters)
     shares = np.log(np.maximum(counts, 0.5) / len(labels)) / len(views)
     fits = []
-    for seen in views:
+    for seen, known in zip(views, squares, strict=True):
         former = np.zeros((n_clusters, seen.points.shape[1]))
         of_rows = seen.points[seen.there], labels[seen.there]
-        directions, offsets = discriminants(*of_rows, former)
+        directions, offsets = discriminants(*of_rows, former, known)
         weights, constants = directions.T, shares - 0.5 * offsets
         fits.append((weights - weights.mean(axis=1, keepdims=True), constants))
     return [(weights, c - c.mean()) for weights, c in fits]
