@@ -84,6 +84,15 @@ def test_links_between_any_rows_leave_the_others_as_they_were(views, plain):
     assert ours > accuracy(views.labels[rest], plain.labels_[rest]) - 0.02
 
 
+def test_a_link_that_tells_nothing_new_leaves_the_clusters_of_a_plain_fit():
+    """Partitions that links and labels start from are moved as those of a plain fit."""
+    views = make_views(400, (6, 5), K, random_state=3, view_quality=0.5)
+    plain = model_of().fit(views).labels_
+    pair = np.flatnonzero(plain == plain[0])[:2]
+    linked = model_of().fit(views, must_link=[pair]).labels_
+    assert ari(plain, linked) == 1.0  # .987 without the last moves
+
+
 def test_links_are_kept(views, road):
     must, cannot = pairs_of(views, 40)
     model = model_of().fit(views, must_link=must, cannot_link=cannot)

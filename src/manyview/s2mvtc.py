@@ -312,11 +312,12 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         """Ridges, the graph's vectors, and the start of the rounds from these."""
         grams = sum_grams(engine, plain)
         features, ridges = fit_features(plain, grams, self.lam, RANK_TOL)
-        if sought is not None and not isinstance(known, Knowledge):
+        if sought is not None:
             sought.hear(see_all(engine, drawn, features, ridges))
         spectrum = put_basis(engine, fit_spectrum(engine, graph, self.n_clusters_))
         if sought is not None:
-            sought.weigh(spectrum.weights, seeds[2])
+            cut = not isinstance(known, Knowledge)
+            sought.weigh(spectrum.weights, seeds[2] if cut else None)
         scale = frequency_weights(spectrum.values, self.n_clusters_)
         start = GraphStart(features, scale, centre=False)
         first, targets = start_from_graph(engine, start, ridges)
@@ -328,8 +329,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         others = partitions(engine, self.n_clusters_, drawn.rows, **how)
         found = others[0]
         if sought is not None and isinstance(known, Knowledge):
-            of_graph = (sought.graph(), self.n_clusters_, seeds[2])
-            found, strange = steer_communities(drawn, *of_graph, others, known)
+            rows = (drawn, (sought.graph(), sought.columns()), self.n_clusters_)
+            found, strange = steer_communities(*rows, seeds[2], others, known)
         elif sought is not None:
             found = sought.communities(others, cast(Sizes | None, known))
         anchors = tuple(kernel.anchors for kernel in features.kernels)

@@ -18,7 +18,7 @@ from manyview.arrays.ops import Matrix, is_on_gpu, to_host
 from manyview.engine.threads import Background, side_by_side
 from manyview.stages.block_model import moved_by_views, tells_more
 from manyview.stages.cluster_sizes import Sizes, sized
-from manyview.stages.held_out import Seen, held_out, in_columns
+from manyview.stages.held_out import Seen, SeenColumns, held_out, in_columns
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     graph_of_view,
@@ -69,19 +69,18 @@ class Sought:
         self, background: Background, drawn: Draw, scalings: Any, n_clusters: int
     ) -> None:
         self._background, self._n_clusters = background, n_clusters
-        self._columns: Any = None
         self._graphs = background(partial(view_graphs, drawn, scalings, n_clusters))
 
     def hear(self, seen: list[Seen]) -> None:
         """Go on to columns that fits of whole views are made of: rows as `seen`."""
-        self._columns = self._background(
+        self.columns = self._background(
             lambda: in_columns(seen, first_of(self._graphs()[1]))
         )
 
-    def weigh(self, view_weights: Matrix, seed: int) -> None:
-        """Go on to the sum of the graphs and, of rows that were heard, communities."""
+    def weigh(self, view_weights: Matrix, seed: int | None) -> None:
+        """Go on to the sum of the graphs and, with a seed, to its communities."""
         self.graph = self._background(lambda: weighed(self._graphs(), view_weights))
-        if self._columns is not None:
+        if seed is not None:
             how = (self._n_clusters, seed)
             self._labels = self._background(
                 lambda: leiden_with_k(self.graph().graph, *how)
@@ -96,9 +95,8 @@ class Sought:
         rows: RowGraph = self.graph()
         told = most_told(rows, others, self._n_clusters)
         labels = settled(rows, self._labels(), told, self._n_clusters)
-        said = held_out(self._columns(), labels, self._n_clusters)
-        labels = moved_by_views(rows.of_views, labels, self._n_clusters, said)
-        labels = labels[rows.place]
+        how = (self.columns(), labels, self._n_clusters)
+        labels = moved_as_seen(rows, *how)[rows.place]
         if wanted is None:
             return labels
         return sized(rows.graph, rows.place, labels, self._n_clusters, wanted)
@@ -124,6 +122,14 @@ def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> 
         if np.mean(moved == others) >= LEAST_KEPT:
             return moved
     return moved_by_views(rows.of_views, labels, n_clusters)
+
+
+def moved_as_seen(
+    rows: RowGraph, columns: SeenColumns, labels: Matrix, n_clusters: int
+) -> Matrix:
+    """The labels of the graph's rows, moved by what whole views say of them as well."""
+    said = held_out(columns, labels, n_clusters)
+    return moved_by_views(rows.of_views, labels, n_clusters, said)
 
 
 def row_graph(

@@ -172,7 +172,11 @@ class Fit(NamedTuple):
         return found
 
 
-def in_columns(seen: Sequence[Seen], nodes: Matrix) -> list[tuple[float, Columns]]:
+# Columns of every view and of all side by side, with the weights of their fits.
+SeenColumns = Sequence[tuple[float, Columns]]
+
+
+def in_columns(seen: Sequence[Seen], nodes: Matrix) -> SeenColumns:
     """Some of the rows in every view, and in all of them side by side; with weights.
 
     Labels play no part yet.
@@ -201,7 +205,7 @@ def _turned(x: Seen, nodes: Matrix) -> Seen:
 
 
 def held_out(
-    columns: Sequence[tuple[float, Columns]], labels: Matrix, n_clusters: int
+    columns: SeenColumns, labels: Matrix, n_clusters: int
 ) -> Callable[[Matrix], Matrix]:
     """A function of labels: what the views say of every row and cluster.
 

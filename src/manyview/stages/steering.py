@@ -22,7 +22,8 @@ from manyview.engine.contract import Engine, Result, State, sizes, touches
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import FIELD, LABELS, Clustering, pick
 from manyview.stages.class_scores import Told, class_scores
-from manyview.stages.communities import RowGraph, most_told, settled
+from manyview.stages.communities import RowGraph, most_told, moved_as_seen, settled
+from manyview.stages.held_out import SeenColumns
 from manyview.stages.keeping_apart import keep_apart
 from manyview.stages.knowledge import Knowledge
 from manyview.stages.leiden import leiden_with_k
@@ -55,7 +56,7 @@ class Steered(NamedTuple):
 
 def steer_communities(
     drawn: Draw,
-    rows: RowGraph,
+    sought: tuple[RowGraph, SeenColumns],
     n_clusters: int,
     seed: int,
     others: list[Matrix],
@@ -66,24 +67,25 @@ def steer_communities(
     `others` are the labels that the embedding gives without knowledge.
     """
     known = knowledge.as_drawn(np.argsort(drawn.caller_rows)[knowledge.rows])
+    rows, seen = sought
     node = rows.place[known.rows]
     graph = _cut(rows.graph, node[known.apart])
     joined, home = _contracted(graph, node, known.tied)
     several = (leiden_with_k(joined, n_clusters, seed + i) for i in range(PARTITIONS))
     told = most_told(rows, others, n_clusters)
     several = (settled(rows, x[home], told, n_clusters) for x in several)
+    several = (moved_as_seen(rows, seen, x, n_clusters) for x in several)
     found = _agreed(list(several), n_clusters)
     near = sp.diags_array(inverse(graph.sum(axis=1))) @ graph
     views = _alike(rows, seed)
     own = np.concatenate(views, axis=1)
     features = [_vectors(graph, n_clusters, seed), near @ own]
-    seen = _settle(
-        known, node, found, features, near, [own, _kernels(views, rows.present, seed)]
-    )
-    labels = seen.labels[rows.place]
-    labels[known.rows] = seen.of_known
+    more = [own, _kernels(views, rows.present, seed)]
+    made = _settle(known, node, found, features, near, more)
+    labels = made.labels[rows.place]
+    labels[known.rows] = made.of_known
     numbers = known.numbers(n_clusters)
-    conflicts = drawn.caller_rows[known.rows[seen.elsewhere]]
+    conflicts = drawn.caller_rows[known.rows[made.elsewhere]]
     return Steered(numbers[labels], np.sort(conflicts))
 
 
