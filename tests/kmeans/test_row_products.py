@@ -52,3 +52,14 @@ def test_anchors_of_sparse_rows_are_those_of_dense_ones(n_anchors):
     assert isinstance(other, np.ndarray) and other.dtype == np.float64
     np.testing.assert_allclose(one, other, atol=1e-12)
     assert len(one) == min(n_anchors, 60)
+
+
+@pytest.mark.parametrize("share", [0.005, 0.3])
+def test_products_of_sparse_rows_are_those_of_dense_ones(monkeypatch, share):
+    """A matrix that is nearly empty, and one that is multiplied by panels."""
+    monkeypatch.setattr("manyview.kmeans.row_products.PANEL", 7 * 60)
+    rng = np.random.default_rng(0)
+    x = sp.random_array((40, 60), density=share, rng=rng, format="csr")
+    found = row_products(x)
+    assert (found == found.T).all()
+    np.testing.assert_allclose(found, x.toarray() @ x.toarray().T, atol=1e-12)

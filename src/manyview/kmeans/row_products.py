@@ -5,6 +5,7 @@ the rows instead of rows times centres times columns. A centre is a mean of rows
 as the weights of these, and is made of the rows themselves only in the end.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from manyview.arrays.ops import Matrix, dense, in_float64
+from manyview.engine.contract import cut
+from manyview.engine.threads import side_by_side
 from manyview.kmeans.first_centres import distinct_rows, spread_rows
 from manyview.kmeans.passes import (
     MOST_SPREAD,
@@ -19,12 +22,38 @@ from manyview.kmeans.passes import (
     search_steps,
 )
 
+# Of entries that are stored, beyond which rows are multiplied with dense ones.
+FULL = 1.0 / 64
+PANEL = 2**22  # entries of rows that are made dense: 32 MB
+
 
 def row_products(rows: Any) -> Matrix:
     """Inner products of all rows, in float64: distances are differences of them."""
     exact = in_float64(rows)
+    if sp.issparse(exact) and exact.nnz > FULL * np.prod(exact.shape):
+        return _products_by_panels(exact)
     # Of sparse rows in half the time of a product that is sparse itself.
     return np.asarray(safe_sparse_dot(exact, exact.T, dense_output=True))
+
+
+def _products_by_panels(rows: Any) -> Matrix:
+    """The same of fuller sparse rows: some at a time dense, half of all pairs.
+
+    A product of two sparse matrices looks every pair up twice and stops all other
+    threads meanwhile.
+    """
+    found = np.empty((rows.shape[0], rows.shape[0]))
+
+    def panel(some: slice) -> None:
+        across = np.ascontiguousarray(rows[some].toarray().T)
+        found[some.start :, some] = rows[some.start :] @ across
+
+    step = max(1, PANEL // rows.shape[1])
+    parts = cut(rows.shape[0], step)
+    side_by_side([partial(panel, some) for some in parts])
+    for some in parts:
+        found[some, some.stop :] = found[some.stop :, some].T
+    return found
 
 
 def anchors_by_products(
@@ -41,8 +70,9 @@ def anchors_by_products(
         first = distinct_rows(some, rng.permutation(n_rows), n_anchors, own)[0]
     else:
         first = spread_rows(some, n_anchors, rng, products=own)[0]
-    weights = lloyd_by_products(own, first, search_steps(n_anchors))
-    return np.asarray(dense(weights @ some))
+    centres = lloyd_by_products(own, first, search_steps(n_anchors)) @ some
+    # Beside sparse rows anchors stand column by column.
+    return np.asarray(centres.toarray(order="F") if sp.issparse(centres) else centres)
 
 
 def lloyd_by_products(products: Matrix, first: Matrix, n_steps: int) -> Any:

@@ -68,14 +68,15 @@ def moved_by_views(
     of every row and cluster, as logarithms of odds.
     """
     halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
+    ends = [_first_places(graph, n_clusters) for graph in graphs]
     for _ in range(MOST_SWEEPS):
         found = labels.copy()
         more = np.zeros((len(labels), n_clusters)) if said is None else said(labels)
         for own in halves:
             member, former = members(found, n_clusters), found[own]
             gains = more[own]
-            for graph in graphs:
-                ties = _ties_to_clusters(graph, found, n_clusters)
+            for graph, first in zip(graphs, ends, strict=True):
+                ties = _ties_to_clusters(graph, found, n_clusters, first)
                 gains += _gains(ties[own], member.T @ ties)
             best = gains.argmax(axis=1)
             each = np.arange(len(own))
@@ -107,14 +108,23 @@ def _gains(x: Matrix, own: Matrix) -> Matrix:
     return np.asarray(x * np.log(rates / between) - np.outer(x.sum(axis=1), gap))
 
 
-def _ties_to_clusters(graph: sp.csr_array, labels: Matrix, n_clusters: int) -> Matrix:
+def _first_places(graph: sp.csr_array, n_clusters: int) -> Matrix:
+    """Where the row of every tie begins in a table of rows and clusters."""
+    row = np.arange(graph.shape[0]) * n_clusters
+    return np.repeat(row, np.diff(graph.indptr))
+
+
+def _ties_to_clusters(
+    graph: sp.csr_array, labels: Matrix, n_clusters: int, first: Matrix | None = None
+) -> Matrix:
     """Weight (n_rows, n_clusters) of every row's ties to every cluster.
 
-    Counted entry by entry: a sparse product would take several times as long.
+    Counted entry by entry: a sparse product would take several times as long. The
+    `first` places of the rows may be known.
     """
-    row = np.repeat(np.arange(len(labels)) * n_clusters, np.diff(graph.indptr))
+    first = _first_places(graph, n_clusters) if first is None else first
     size = len(labels) * n_clusters
-    found = np.bincount(row + labels[graph.indices], graph.data, minlength=size)
+    found = np.bincount(first + labels[graph.indices], graph.data, minlength=size)
     return found.reshape(len(labels), n_clusters)
 
 
