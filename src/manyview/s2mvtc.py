@@ -67,7 +67,7 @@ from manyview.stages.cluster_sizes import Sizes, check_told
 from manyview.stages.communities import Sought
 from manyview.stages.costs import Cost, rounds_cost
 from manyview.stages.held_out import see_all
-from manyview.stages.knowledge import Knowledge
+from manyview.stages.knowledge import Knowledge, names_clusters
 from manyview.stages.priced_clusters import hold_sizes
 from manyview.stages.refining import refine_clusters
 from manyview.stages.ridge import choose_weights
@@ -99,12 +99,11 @@ class S2MVTC(GrowsByPieces, PassClusterer):
     ½ Σ_v w_v ( ‖B_v − Phi_v U_v‖² + lam ‖U_v‖² + beta ‖B_bar − B_v‖² + a ‖B_v − Y_v‖² )
 
     by rounds of exact block updates (eq. 9–17 of the paper), then clusters the rows
-    of B_bar (eq. 18) and refines that along exact neighbours of some. Up to 8,192 rows
-    the clusters follow all rows' neighbours instead, as communities of their graph or
-    from k-means on F. F are the smoothest
-    vectors of the multi-view anchor graph, so the order of rows and views plays no
-    part. `SequenceS2MVTC` smooths along an order instead; `as_published` gives the
-    paper's setting of it.
+    of B_bar (eq. 18) and refines that by exact neighbours of some and fits to these.
+    Up to 8,192 rows clusters follow all rows' neighbours and fits instead, from
+    communities of their graph or k-means on F. F are the smoothest vectors of the
+    multi-view anchor graph, so the order of rows and views plays no part.
+    `SequenceS2MVTC` smooths along an order; `as_published` gives the paper's setting.
 
     Parameters
     ----------
@@ -366,7 +365,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         if isinstance(known, Sizes):
             found, scores, _ = refine_clusters(*how, known)
             return hold_sizes(engine, drawn.rows, found, scores, known)
-        found, scores, last = refine_clusters(*how, by_views=known is None)
+        # Links move their own rows; with labels rows are compared in B_bar.
+        found, scores, last = refine_clusters(*how, by_views=not names_clusters(known))
         history.rounds.extend([] if last is None else [last])
         if known is None:
             return found, scores

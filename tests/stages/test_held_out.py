@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
 from manyview.engine.local import LocalEngine
@@ -13,6 +14,7 @@ from manyview.stages.anchors import (
     sum_grams,
 )
 from manyview.stages.held_out import (
+    MOST_PRODUCTS,
     RIDGES,
     Seen,
     _columns,
@@ -22,6 +24,7 @@ from manyview.stages.held_out import (
     in_columns,
     see,
     see_all,
+    see_straight,
 )
 from manyview.stages.sampling import draw
 from manyview.stages.scaling import Scaling
@@ -41,7 +44,8 @@ def seen(x, there=None):
 
 def heard(views, labels):
     """What the views say of all rows, by fits to these labels of three clusters."""
-    return held_out(in_columns(views, np.arange(len(labels))), labels, 3)(labels)
+    columns = in_columns([views], np.arange(len(labels)))
+    return held_out(columns, labels, 3).scores(labels)
 
 
 @pytest.fixture
@@ -56,7 +60,7 @@ def test_scores_are_those_of_fits_without_the_row(rows):
     there = np.arange(90) >= 10
     indicators = np.eye(3)[own]
     one = seen(x, there)
-    fit = _fitted(_columns(one.points, one.there), indicators)
+    fit = _fitted(_columns(one.points, one.there, {}), indicators)
     scores = fit.scores(indicators)
     squares = (one.points**2).sum(axis=0)
     weights = 1.0 / fit.columns.shrunk[fit.number] - squares
@@ -91,10 +95,12 @@ def test_a_view_of_noise_says_nothing_and_a_wrong_label_does_not_speak_for_itsel
 def test_side_by_side_views_are_of_one_size_and_orthogonal(rows):
     x, _ = rows
     views = [seen(x), seen(1e4 * x[:, :2] ** 2)]
-    points, there = _side_by_side(views)
+    points, there, *_, turns = _side_by_side(dict(enumerate(views)))
     gram = points.T @ points
     np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-8 * gram.max())
     assert np.trace(gram) == pytest.approx(2 * len(x)) and there.all()
+    turned = sum(one.points @ turns[v] for v, one in enumerate(views))
+    np.testing.assert_allclose(turned, points)
 
 
 def test_views_without_columns_or_rows_say_nothing(rows):
@@ -138,7 +144,7 @@ def test_all_rows_are_seen_along_the_directions_of_their_grams(lam):
 def test_some_of_the_rows_get_columns_of_their_own(rows):
     x, _ = rows
     nodes = np.arange(0, 90, 2)
-    ((_, some),) = in_columns([seen(x)], nodes)
+    ((_, some),) = in_columns([[seen(x)]], nodes)
     gram = some.points.T @ some.points
     np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-8 * gram.max())
     np.testing.assert_allclose(some.points.mean(axis=0), 0.0, atol=1e-9)
@@ -161,3 +167,48 @@ def test_rows_on_a_device_are_seen_as_those_of_the_host(rows):
     assert host.points.shape == (45, 3)
     for one, other in zip(host, device, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+@pytest.mark.parametrize("width", [7, MOST_PRODUCTS + 1])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_prepared_rows_are_seen_along_their_principal_directions(width, make):
+    """Narrow or wider than what is multiplied, dense or sparse, some rows absent."""
+    rng = np.random.default_rng(0)
+    x = np.zeros((60, width))
+    x[:, :7] = 3.0 + rng.normal(size=(60, 7)) * [9.0, 7.0, 5.0, 1.0, 1.0, 1.0, 1.0]
+    there = np.arange(60) >= 10
+    found = see_straight(make(x), there, 3)
+    centred = x[there] - x[there].mean(axis=0)
+    lengths = np.linalg.svd(centred, compute_uv=False)[:3]
+    np.testing.assert_allclose(np.linalg.norm(found.points, axis=0), lengths)
+    np.testing.assert_allclose(found.points[there], centred @ found.directions)
+    np.testing.assert_allclose(found.mean, x[there].mean(axis=0))
+    assert (found.points[:10] == 0).all()
+
+
+def test_a_view_that_nobody_has_or_that_never_changes_has_no_directions():
+    for there in (np.zeros(9, dtype=bool), np.ones(9, dtype=bool)):
+        assert see_straight(np.ones((9, 4)), there, 3).points.shape == (9, 0)
+
+
+def test_kinds_of_columns_weigh_the_same(rows):
+    x, own = rows
+    one, two = [seen(x)], [seen(x[:, :2])]
+    parts = [heard(kind, own) for kind in (one, two)]
+    columns = in_columns([one, two], np.arange(90))
+    both = held_out(columns, own, 3).scores(own)
+    np.testing.assert_allclose(both, (parts[0] + parts[1]) / 2.0)
+
+
+def test_weights_score_other_rows_as_fits_to_all_rows_do(rows):
+    x, own = rows
+    nothing = Seen(np.zeros((90, 0)), np.ones(90, dtype=bool), np.zeros(0), np.zeros(0))
+    views = [seen(x), nothing, seen(x[:, :2] ** 2)]
+    found = held_out(in_columns([views], np.arange(90)), own, 3)
+    weights, expected = found.weights(own, views), np.zeros((90, 3))
+    for share, fit in found.fits:
+        points, shrunk = fit.columns.points, fit.columns.shrunk[fit.number]
+        fits = shrunk[:, None] * (points.T @ (np.eye(3)[own] - 1 / 3))
+        expected += share * fit.worth * (points @ fits)
+    scores = sum(one.points @ w for one, w in zip(views, weights, strict=True))
+    np.testing.assert_allclose(scores, expected, atol=1e-10)

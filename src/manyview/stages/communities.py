@@ -18,7 +18,15 @@ from manyview.arrays.ops import Matrix, is_on_gpu, to_host
 from manyview.engine.threads import Background, side_by_side
 from manyview.stages.block_model import moved_by_views, tells_more
 from manyview.stages.cluster_sizes import Sizes, sized
-from manyview.stages.held_out import Seen, SeenColumns, held_out, in_columns
+from manyview.stages.held_out import (
+    MOST_STRAIGHT,
+    ROWS_PER_DIRECTION,
+    Seen,
+    SeenColumns,
+    held_out,
+    in_columns,
+    see_straight,
+)
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
     graph_of_view,
@@ -72,10 +80,11 @@ class Sought:
         self._graphs = background(partial(view_graphs, drawn, scalings, n_clusters))
 
     def hear(self, seen: list[Seen]) -> None:
-        """Go on to columns that fits of whole views are made of: rows as `seen`."""
-        self.columns = self._background(
-            lambda: in_columns(seen, first_of(self._graphs()[1]))
-        )
+        """Go on to columns that fits of whole views are made of.
+
+        These are of the rows as `seen` and of the prepared views themselves.
+        """
+        self.columns = self._background(lambda: _in_columns(seen, self._graphs()))
 
     def weigh(self, view_weights: Matrix, seed: int | None) -> None:
         """Go on to the sum of the graphs and, with a seed, to its communities."""
@@ -100,6 +109,15 @@ class Sought:
         if wanted is None:
             return labels
         return sized(rows.graph, rows.place, labels, self._n_clusters, wanted)
+
+
+def _in_columns(seen: list[Seen], graphs: ViewGraphs) -> SeenColumns:
+    """The different rows in every view, by its features and by itself."""
+    _, place, arrays, present = graphs
+    most = min(MOST_STRAIGHT, max(len(present) // ROWS_PER_DIRECTION, 1))
+    views = zip(arrays, present.T, strict=True)
+    jobs = [partial(see_straight, x, there, most) for x, there in views]
+    return in_columns([seen, side_by_side(jobs)], first_of(place))
 
 
 def most_told(rows: RowGraph, several: list[Matrix], n_clusters: int) -> Matrix:
@@ -129,7 +147,7 @@ def moved_as_seen(
 ) -> Matrix:
     """The labels of the graph's rows, moved by what whole views say of them as well."""
     said = held_out(columns, labels, n_clusters)
-    return moved_by_views(rows.of_views, labels, n_clusters, said)
+    return moved_by_views(rows.of_views, labels, n_clusters, said.scores)
 
 
 def row_graph(

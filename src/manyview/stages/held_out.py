@@ -3,18 +3,21 @@
 Neighbours tell where rows are dense, not on which side of a border a row lies: a fit
 of the clusters to a view's features does. Here it is ridge regression of the
 clusters' indicators, by itself for every view and for all of them side by side, which
-hears what views say only together. A row's own label is taken out of its scores in
-closed form (D. M. Allen: The relationship between variable selection and data
-augmentation and a method for prediction. Technometrics 16, 1974): with it the scores
-of many features would only repeat the labels. What scores are worth as logarithms of
-odds is found by the likelihood of the labels, so a view of noise says nothing.
+hears what views say only together. Both are done on the features of the anchors,
+which tell regions apart, and on the prepared views, which tell directions apart. A
+row's own label is taken out of its scores in closed form (D. M. Allen: The
+relationship between variable selection and data augmentation and a method for
+prediction. Technometrics 16, 1974): with it the scores of many features would only
+repeat the labels. What scores are worth as logarithms of odds is found by the
+likelihood of the labels, so a view of noise says nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
 from manyview.arrays.linear import leading
@@ -22,6 +25,7 @@ from manyview.arrays.ops import (
     Array,
     Matrix,
     cast,
+    dense,
     in_float64,
     like,
     masked,
@@ -39,6 +43,10 @@ from manyview.views.views import Block
 # Directions of a view: more gain a little (500 against 128 .003 NMI) and cost their
 # square; fewer rows than that for each are fitted all the same, by their ridge.
 MOST_DIRECTIONS, ROWS_PER_DIRECTION = 128, 4
+# Of the views themselves 32 to 128 were level.
+MOST_STRAIGHT = 64
+# Columns whose products are made; of wider views those of so many rows.
+MOST_PRODUCTS = 512
 MOST_TOGETHER = 512  # directions of all views side by side; their search takes the cube
 # Ridge weights, in mean eigenvalues of the Gram: twice as many were level.
 RIDGES = np.logspace(-3.0, 1.0, 5)
@@ -85,6 +93,43 @@ def see(
     found = np.zeros((len(there), vectors.shape[1]))
     found[there] = to_host(points @ vectors)
     return Seen(found, there, to_host(mean), to_host(sizes[:, None] * vectors))
+
+
+def see_straight(rows: Any, there: Matrix, n_directions: int) -> Seen:
+    """The prepared rows of a view, dense or sparse, along their leading directions."""
+    own, width = rows[np.flatnonzero(there)], rows.shape[1]
+    mean, vectors = np.zeros(width), np.zeros((width, 0))
+    if own.shape[0]:
+        mean = np.asarray(own.mean(axis=0, dtype=np.float64)).ravel()
+        vectors = _directions(own, mean, n_directions)
+    points = np.zeros((len(there), vectors.shape[1]))
+    if not points.size:
+        return Seen(points, there, mean, vectors)
+    points[there] = np.concatenate([x @ vectors for x in _parts(own)]) - mean @ vectors
+    _, turn = leading(points.T @ points, points.shape[1])
+    return Seen(points @ turn, there, mean, vectors @ turn)
+
+
+def _directions(rows: Any, mean: Matrix, n_directions: int) -> Matrix:
+    """Leading directions about the mean; those of some rows where columns are many."""
+    if len(mean) <= min(rows.shape[0], MOST_PRODUCTS):
+        gram = np.zeros((len(mean), len(mean)))
+        for x in map(dense, _parts(rows)):
+            gram += (x - mean).T @ (x - mean)
+        return np.asarray(leading(gram, n_directions)[1])
+    some = next(_parts(rows))
+    products = some @ some.T
+    products = products.toarray() if sp.issparse(products) else products
+    middle = products.mean(axis=0)
+    products = products - middle - middle[:, None] + middle.mean()
+    values, vectors = leading(products, n_directions)
+    return np.asarray(some.T @ vectors) / np.sqrt(values)
+
+
+def _parts(rows: Any) -> Iterator[Any]:
+    """Some rows at a time, in float64."""
+    starts = range(0, rows.shape[0], MOST_PRODUCTS)
+    return (in_float64(rows[start : start + MOST_PRODUCTS]) for start in starts)
 
 
 class Sight(NamedTuple):
@@ -141,12 +186,15 @@ class Columns(NamedTuple):
         One over the columns' squares and a ridge weight.
     leverage : array (n_there, n_ridges)
         What a row's own indicator counts for in its fit.
+    turns : dict of arrays (d_v, d)
+        How the columns of the views they are made of become these.
     """
 
     points: Matrix
     there: Matrix
     shrunk: Matrix
     leverage: Matrix
+    turns: dict[int, Matrix]
 
 
 class Fit(NamedTuple):
@@ -158,7 +206,7 @@ class Fit(NamedTuple):
 
     def scores(self, indicators: Matrix) -> Matrix:
         """Of every row (n_rows, n_clusters), by the fits to all others."""
-        points, there, shrunk, leverage = self.columns
+        points, there, shrunk, leverage, _ = self.columns
         away = indicators[there]
         away = away - away.mean(axis=0)
         held = leverage[:, self.number, None]
@@ -171,26 +219,61 @@ class Fit(NamedTuple):
         found[there] = left
         return found
 
+    def weights(self, indicators: Matrix) -> Matrix:
+        """Of the columns for every cluster: what scores rows that are not fitted to."""
+        points, there, shrunk, *_ = self.columns
+        own = indicators[there]
+        fits = points.T @ (own - own.mean(axis=0))
+        return np.asarray(self.worth * shrunk[self.number][:, None] * fits)
+
+
+class HeldOut(NamedTuple):
+    """What views say of rows: weighed fits to several kinds of columns."""
+
+    fits: list[tuple[float, Fit]]
+    n_clusters: int
+
+    def scores(self, labels: Matrix) -> Matrix:
+        """Of every row and cluster (n_rows, n_clusters), by fits to all other rows."""
+        indicators = np.eye(self.n_clusters)[labels]
+        total = np.zeros(indicators.shape)
+        for weight, fit in self.fits:
+            total += weight * fit.scores(indicators)
+        return total
+
+    def weights(self, labels: Matrix, views: Sequence[Seen]) -> list[Matrix]:
+        """Of the points of every view for every cluster, by fits to all rows."""
+        indicators = np.eye(self.n_clusters)[labels]
+        found = [np.zeros((x.points.shape[1], self.n_clusters)) for x in views]
+        for weight, fit in self.fits:
+            own = weight * fit.weights(indicators)
+            for v, turn in fit.columns.turns.items():
+                found[v][: len(turn)] += turn @ own
+        return found
+
 
 # Columns of every view and of all side by side, with the weights of their fits.
 SeenColumns = Sequence[tuple[float, Columns]]
 
 
-def in_columns(seen: Sequence[Seen], nodes: Matrix) -> SeenColumns:
+def in_columns(kinds: Sequence[Sequence[Seen]], nodes: Matrix) -> SeenColumns:
     """Some of the rows in every view, and in all of them side by side; with weights.
 
-    Labels play no part yet.
+    Views may be seen in several ways, which weigh the same. Labels play no part yet.
     """
-    if any(len(nodes) < len(x.points) for x in seen):
-        seen = [_turned(x, nodes) for x in seen]
-    seen = [x for x in seen if x.points.any()]
-    jobs: list[Callable[[], Columns]]
-    jobs = [partial(_columns, x.points, x.there) for x in seen]
-    weights = [EACH] * len(jobs)
-    if len(seen) > 1:
-        jobs.append(lambda: _columns(*_side_by_side(seen)))
-        weights.append(TOGETHER)
-    # The last takes longest.
+    jobs: list[Callable[[], Columns]] = []
+    weights: list[float] = []
+    for views in kinds:
+        some = [_turned(x, nodes) if len(nodes) < len(x.points) else x for x in views]
+        seen = {v: x for v, x in enumerate(some) if x.points.any()}
+        for v, x in seen.items():
+            turns = {v: np.eye(x.points.shape[1])}
+            jobs.append(partial(_columns, x.points, x.there, turns))
+            weights.append(EACH / len(kinds))
+        if len(seen) > 1:
+            jobs.append(partial(_side_by_side, seen))
+            weights.append(TOGETHER / len(kinds))
+    # The last take longest.
     made = side_by_side(jobs[::-1])[::-1] if jobs else []
     return list(zip(weights, made, strict=True))
 
@@ -204,52 +287,44 @@ def _turned(x: Seen, nodes: Matrix) -> Seen:
     return x._replace(points=points @ vectors, there=there)
 
 
-def held_out(
-    columns: SeenColumns, labels: Matrix, n_clusters: int
-) -> Callable[[Matrix], Matrix]:
-    """A function of labels: what the views say of every row and cluster.
-
-    How much the fits are shrunk and worth is found once, by these `labels`.
-    """
+def held_out(columns: SeenColumns, labels: Matrix, n_clusters: int) -> HeldOut:
+    """Fits to these columns, shrunk and worth as the labels tell."""
     indicators = np.eye(n_clusters)[labels]
     jobs = [partial(_fitted, own, indicators) for _, own in columns]
     fits = side_by_side(jobs[::-1])[::-1] if jobs else []
-
-    def said(labels: Matrix) -> Matrix:
-        indicators = np.eye(n_clusters)[labels]
-        total = np.zeros(indicators.shape)
-        for (weight, _), fit in zip(columns, fits, strict=True):
-            total += weight * fit.scores(indicators)
-        return total
-
-    return said
+    weights = [weight for weight, _ in columns]
+    return HeldOut(list(zip(weights, fits, strict=True)), n_clusters)
 
 
-def _side_by_side(seen: Sequence[Seen]) -> tuple[Matrix, Matrix]:
-    """All views' columns turned to be orthogonal, each view of the same size."""
+def _side_by_side(seen: dict[int, Seen]) -> Columns:
+    """All views' points turned to be orthogonal, each view of the same size."""
     width = max(MOST_TOGETHER // len(seen), 1)
-    parts = []
-    for x in seen:
+    parts, sizes = [], []
+    for x in seen.values():
         points = x.points[:, :width]
-        size = np.sqrt((points**2).sum() / np.count_nonzero(x.there))
-        parts.append(points / size)
+        sizes.append(np.sqrt((points**2).sum() / np.count_nonzero(x.there)))
+        parts.append(points / sizes[-1])
     points = np.concatenate(parts, axis=1)
     _, vectors = leading(points.T @ points, points.shape[1])
-    return points @ vectors, np.logical_or.reduce([x.there for x in seen])
+    ends = np.cumsum([part.shape[1] for part in parts])
+    own = zip(seen, np.split(vectors, ends[:-1]), sizes, strict=True)
+    turns = {v: turn / size for v, turn, size in own}
+    there = np.logical_or.reduce([x.there for x in seen.values()])
+    return _columns(points @ vectors, there, turns)
 
 
-def _columns(points: Matrix, there: Matrix) -> Columns:
+def _columns(points: Matrix, there: Matrix, turns: dict[int, Matrix]) -> Columns:
     points = points if there.all() else points[there]
     squares = points * points
     sizes = squares.sum(axis=0)
     shrunk = 1.0 / (sizes + RIDGES[:, None] * sizes.mean())
     leverage = np.minimum(squares @ shrunk.T + 1.0 / len(points), MOST_LEVERAGE)
-    return Columns(points, there, shrunk, leverage)
+    return Columns(points, there, shrunk, leverage, turns)
 
 
 def _fitted(columns: Columns, indicators: Matrix) -> Fit:
     """The fit whose ridge weight predicts left-out rows best."""
-    points, there, shrunk, leverage = columns
+    points, there, shrunk, leverage, _ = columns
     own = indicators[there]
     away = own - own.mean(axis=0)
     fits, errors = points.T @ away, []

@@ -88,6 +88,11 @@ class Knowledge(NamedTuple):
         return np.concatenate([lengths, *(part.ravel() for part in self)])
 
 
+def names_clusters(known: Any) -> bool:
+    """Is there a row whose cluster is known, and not links alone, or nothing?"""
+    return isinstance(known, Knowledge) and bool(known.names.size)
+
+
 def check_knowledge(
     must_link: Any,
     cannot_link: Any,

@@ -5,7 +5,8 @@ then moved between these clusters by modularity, in the graph of their exact nei
 in every view (`stages.communities`), and all rows follow them by linear discriminants
 of the embedding (R. A. Fisher, 1936). Moves keep what k-means gets right, which rows
 are one cluster at large, and mend where it is wrong: between neighbours. What it gets
-wrong at large discriminants of the views may mend (`stages.telling_apart`).
+wrong at large discriminants of the views may mend (`stages.telling_apart`), and where
+they do not, fits of the views carry moves on (`stages.whole_rows`).
 """
 
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from manyview.stages.communities import first_of, row_graph
 from manyview.stages.rounds import Round, round_step
 from manyview.stages.sampling import Draw
 from manyview.stages.telling_apart import discriminants, tell_apart
+from manyview.stages.whole_rows import follow_whole_rows
 from manyview.views.views import Block
 
 # Rows that are moved: twice as many were level, half as many a little worse.
@@ -76,9 +78,9 @@ def refine_clusters(
 ) -> tuple[Clustering, Centres | None, Round | None]:
     """The clusters after moves of drawn rows, the scores that give them, a last round.
 
-    With `wanted` sizes the drawn rows are brought to these. With `by_views` the
-    discriminants of the views may give the clusters: then the round that makes their
-    scores stands in the place of the embedding. Nothing changes, and there are no
+    With `wanted` sizes the drawn rows are brought to these. With `by_views` what is
+    fitted to the views may give the clusters: then the round that makes its scores
+    stands in the place of the embedding. Nothing changes, and there are no
     such scores, where rows are too few for the clusters.
     """
     n_clusters = len(found.centres.points)
@@ -104,6 +106,9 @@ def refine_clusters(
         candidates = [labels[first], to_host(nearest(points, scores)[0])[first]]
         graphs = (near.of_views, first)
         last = tell_apart(some.block, features, graphs, candidates, n_clusters)
+        if last is None:
+            own = labels[first], points[first], n_clusters
+            last = follow_whole_rows(some.block, features, graphs, *own)
     if last is not None:
         engine.run(round_step, last, title="Telling clusters apart")
         scores = Centres(np.eye(n_clusters), np.zeros(n_clusters))

@@ -95,7 +95,7 @@ def tell_apart(
         _, told = information(graphs, own, n_clusters)
         if told > known:
             known, best = told, fits
-    return None if best is None else _round(features, views, best)
+    return None if best is None else scoring_round(features, views, best)
 
 
 def _fit(
@@ -118,10 +118,10 @@ def _fit(
     return [(weights, c - c.mean()) for weights, c in fits]
 
 
-def _round(
+def scoring_round(
     features: Features, views: list[Seen], fits: list[tuple[Matrix, Matrix]]
 ) -> Round:
-    """The scores as what a round broadcasts."""
+    """A round that makes these scores, linear in the points, in place of B_bar."""
     used = [
         seen.directions @ weights
         for seen, (weights, _) in zip(views, fits, strict=True)

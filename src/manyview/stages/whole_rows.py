@@ -1,0 +1,80 @@
+"""Clusters of many rows, moved by neighbours and by what whole views say of them.
+
+Discriminants of the embedding can follow moved labels only as far as the embedding
+tells clusters apart. Of the drawn rows more is known: what fits of every view to all
+other rows say of each (`stages.held_out`), beside its neighbours
+(`stages.block_model`). Fits and moves are made in turns until hardly a row moves, and
+the fits then score all rows, by one more of the method's rounds.
+
+Where clusters run into each other, turns would drift. So they are only made where fits
+of the views and discriminants of the embedding, each without the row they judge, agree
+with each other more than with the labels: then the labels err, and both see how.
+"""
+
+import numpy as np
+
+from manyview.arrays.ops import Matrix, to_host
+from manyview.kmeans.passes import nearest
+from manyview.stages.anchors import Features
+from manyview.stages.block_model import FEW_MOVES, Graphs, moved_by_views
+from manyview.stages.held_out import (
+    MOST_DIRECTIONS,
+    ROWS_PER_DIRECTION,
+    held_out,
+    in_columns,
+    see,
+)
+from manyview.stages.rounds import Round
+from manyview.stages.telling_apart import (
+    DIRECTIONS_PER_CLUSTER,
+    discriminants,
+    scoring_round,
+)
+from manyview.views.views import Block
+
+# Turns of fits and moves: six were enough for all but some hundred of 4,096 rows.
+MOST_TURNS = 6
+
+
+def follow_whole_rows(
+    block: Block,
+    features: Features,
+    ties: tuple[Graphs, Matrix],
+    labels: Matrix,
+    points: Matrix,
+    n_clusters: int,
+) -> Round | None:
+    """A round that scores every row; None where fits and points do not see the same.
+
+    `ties` are the views' graphs and which rows of the block are their nodes, whose
+    labels and points in the embedding are given.
+    """
+    graphs, nodes = ties
+    wanted = max(MOST_DIRECTIONS, DIRECTIONS_PER_CLUSTER * n_clusters)
+    n_directions = min(wanted, max(len(nodes) // ROWS_PER_DIRECTION, 1))
+    views = [see(block, nodes, features, v, n_directions) for v in range(len(graphs))]
+    columns = in_columns([views], np.arange(len(nodes)))
+    said = held_out(columns, labels, n_clusters)
+    by_fits, by_points = said.scores(labels).argmax(axis=1), _left_out(points, labels)
+    with_labels = np.mean(by_fits == labels) + np.mean(by_points == labels)
+    if 2.0 * np.mean(by_fits == by_points) <= with_labels:
+        return None
+    for _ in range(MOST_TURNS):
+        found = moved_by_views(graphs, labels, n_clusters, said.scores)
+        n_moves, labels = np.count_nonzero(found != labels), found
+        said = held_out(columns, labels, n_clusters)
+        if n_moves <= FEW_MOVES * len(labels):
+            break
+    weights = said.weights(labels, views)
+    return scoring_round(features, views, [(w, np.zeros(n_clusters)) for w in weights])
+
+
+def _left_out(points: Matrix, labels: Matrix) -> Matrix:
+    """What discriminants fitted to every other point say of the rest."""
+    found = np.empty_like(labels)
+    former = np.zeros((labels.max() + 1, points.shape[1]))
+    for start in (0, 1):
+        own, others = slice(start, None, 2), slice(1 - start, None, 2)
+        scores = discriminants(points[others], labels[others], former)
+        found[own] = to_host(nearest(points[own], scores)[0])
+    return found
