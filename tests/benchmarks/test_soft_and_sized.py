@@ -49,3 +49,12 @@ def test_discriminants_of_views_are_measured_on_the_road_of_many_rows(tmp_path):
     page = tmp_path / "page.md"
     run("many_rows.py", "--quick", "--seeds", "1", "--out", page)
     assert "| generated, 1 : 40 | 1500 |" in page.read_text()
+
+
+@pytest.mark.slow
+def test_steps_of_few_rows_are_left_out_one_by_one(tmp_path):
+    page = tmp_path / "page.md"
+    run("few_rows.py", "--quick", "--seeds", "1", "--out", page)
+    first, *_ = [x for x in page.read_text().splitlines() if x.startswith("| small")]
+    scores = [float(cell) for cell in first.split("|")[2:-1]]
+    assert len(scores) == 5 and scores[0] > scores[4]
