@@ -108,6 +108,8 @@ def test_views_without_columns_or_rows_say_nothing(rows):
     nothing = Seen(np.zeros((90, 0)), np.ones(90, dtype=bool), np.zeros(0), np.zeros(0))
     absent = seen(np.ones((90, 2)), np.zeros(90, dtype=bool))
     assert (heard([nothing, absent], own) == 0).all()
+    first = np.zeros(1, dtype=int)
+    assert in_columns([[nothing, absent, seen(np.eye(90)[:, :2])]], first) == []
 
 
 def test_each_row_is_judged_by_its_own_views(rows):

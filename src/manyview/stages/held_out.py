@@ -281,6 +281,8 @@ def in_columns(kinds: Sequence[Sequence[Seen]], nodes: Matrix) -> SeenColumns:
 def _turned(x: Seen, nodes: Matrix) -> Seen:
     """Some of the rows, along directions of their own."""
     there, points = x.there[nodes], x.points[nodes]
+    if not points.size:
+        return x._replace(points=points, there=there)
     mean = points[there].mean(axis=0) if there.any() else 0.0
     points = np.where(there[:, None], points - mean, 0.0)
     _, vectors = leading(points.T @ points, points.shape[1])
