@@ -42,7 +42,7 @@ colours = ("#0072B2", "#D55E00", "#009E73")
 for (name, rows), colour in zip(groups.items(), colours, strict=True):
     axis.hist(
         found.score[rows],
-        bins=np.linspace(0, 8, 33),
+        bins=np.linspace(0, 14, 43),
         density=True,
         histtype="step",
         linewidth=2,
