@@ -146,12 +146,13 @@ def add_up_leaves(
     """One pass: the leaf of every row; what ties leaves, and what sets them apart."""
     centres = centres_of(some)
     shared = Leaves(points, clusters, spectrum.graph, centres)
-    total, _ = engine.run(leaf_step, shared, title="Leaves of the tree")
+    found, _ = engine.run(leaf_step, shared, title="Leaves of the tree")
+    total = {name: to_host(x) for name, x in found.items()}  # Dask's, from the device
     n_views = len(centres)
     names = ("counts", "sums", "squares")
     parts = [[total[f"{name}{v}"] for v in range(n_views)] for name in names]
-    tied = leaf_ties(to_host(total["ties"]), spectrum)
-    return LeafSums(to_host(total["rows"]), tied, gathered(some, centres, parts))
+    tied = leaf_ties(total["ties"], spectrum)
+    return LeafSums(total["rows"], tied, gathered(some, centres, parts))
 
 
 def leaf_ties(tied: Matrix, spectrum: Spectrum) -> Matrix:
