@@ -6,7 +6,15 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from manyview.errors import InputError, InputTypeError
-from manyview.stages.cluster_sizes import Sizes, assign, check_sizes, check_told, sized
+from manyview.stages.cluster_sizes import (
+    STEPS,
+    Sizes,
+    assign,
+    check_sizes,
+    check_told,
+    drawn_to_sizes,
+    sized,
+)
 
 
 def best_sum(scores, sizes):
@@ -85,6 +93,21 @@ def test_only_who_is_needed_fills_up_a_small_cluster(ring):
     found = sized(graph, place, labels, 2, Sizes(6, 14))
     assert np.bincount(found).tolist() == [6, 8] and (found != labels).sum() == 1
     np.testing.assert_array_equal(sized(graph, place, labels, 2, Sizes(5, 14)), labels)
+
+
+def test_sizes_are_reached_in_small_steps_by_scores_of_the_step_before():
+    """On a line that wants to be cut elsewhere the border wanders, and never jumps."""
+    place, seen = np.arange(200.0), []
+    labels = (place >= 160).astype(int)
+
+    def scored(labels):
+        seen.append(np.bincount(labels))
+        return np.stack([160.0 - place, np.zeros(200)], axis=1)
+
+    found = drawn_to_sizes(scored, labels, 2, Sizes(100, 100))
+    np.testing.assert_array_equal(found, (place >= 100).astype(int))
+    sizes = np.array([counts[0] for counts in seen])
+    assert len(seen) > STEPS and np.abs(np.diff(sizes)).max() <= 2
 
 
 def test_sizes_of_a_part():

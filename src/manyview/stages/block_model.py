@@ -91,6 +91,15 @@ def moved_by_views(
     return labels
 
 
+def gains_of_views(graphs: Graphs, labels: Matrix, n_clusters: int) -> Matrix:
+    """What every row adds to the log-likelihood of all graphs in every cluster."""
+    member, total = members(labels, n_clusters), np.zeros((len(labels), n_clusters))
+    for graph in graphs:
+        ties = _ties_to_clusters(graph, labels, n_clusters)
+        total += _gains(ties, member.T @ ties)
+    return total
+
+
 def _gains(x: Matrix, own: Matrix) -> Matrix:
     """What some rows add to the log-likelihood of a view in each cluster.
 

@@ -6,6 +6,7 @@ small, along shortest paths between clusters. Nothing is of rows by rows. Few ro
 scored by their ties in the graph of neighbours; `stages.priced_clusters` has the many.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,6 +21,9 @@ from manyview.views.arguments import check_choice, check_count
 
 # Assignments along the graph, of which the best is kept: after five little changes.
 MOST_ROUNDS = 10
+# Steps in which sizes become as wanted, and more until rows hardly move: with ten steps
+# BDGP and Reuters-1200 lose .01 of what forty keep.
+STEPS, MORE_STEPS = 40, 5
 # More than all scores of a row together: no row moves without need.
 STAYING = 1.0
 # Of prices, each of which is put midway: by then they hardly change.
@@ -133,6 +137,24 @@ def assign(scores: Matrix, least: Matrix, most: Matrix) -> Assigned:
         for cluster in path:
             look_at(cluster)
     return Assigned(labels, _prices(costs))
+
+
+def drawn_to_sizes(
+    scored: Callable[[Matrix], Matrix], labels: Matrix, n_clusters: int, wanted: Sizes
+) -> Matrix:
+    """The labels after sizes have become as wanted step by step, by scores of labels.
+
+    All at once, the rows that have to leave say nothing of where others then belong.
+    """
+    counts = np.bincount(labels, minlength=n_clusters)
+    for step in range(1, STEPS + MORE_STEPS + 1):
+        left = max(1.0 - step / STEPS, 0.0)
+        least = wanted.least - np.ceil(left * np.maximum(wanted.least - counts, 0))
+        most = wanted.most + np.ceil(left * np.maximum(counts - wanted.most, 0))
+        former, labels = labels, assign(scored(labels), least, most).labels
+        if left == 0.0 and (former == labels).all():
+            break
+    return labels
 
 
 def _prices(costs: Matrix) -> Matrix:

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from manyview.arrays.ops import Matrix, is_on_gpu, to_host
 from manyview.engine.threads import Background, side_by_side
-from manyview.stages.block_model import moved_by_views, tells_more
-from manyview.stages.cluster_sizes import Sizes, sized
+from manyview.stages.block_model import gains_of_views, moved_by_views, tells_more
+from manyview.stages.cluster_sizes import Sizes, drawn_to_sizes, sized
 from manyview.stages.held_out import (
     MOST_STRAIGHT,
     ROWS_PER_DIRECTION,
@@ -104,11 +104,14 @@ class Sought:
         rows: RowGraph = self.graph()
         told = most_told(rows, others, self._n_clusters)
         labels = settled(rows, self._labels(), told, self._n_clusters)
-        how = (self.columns(), labels, self._n_clusters)
-        labels = moved_as_seen(rows, *how)[rows.place]
+        labels = moved_as_seen(rows, self.columns(), labels, self._n_clusters)
+        everywhere = labels[rows.place]
         if wanted is None:
-            return labels
-        return sized(rows.graph, rows.place, labels, self._n_clusters, wanted)
+            return everywhere
+        counts = np.bincount(everywhere, minlength=self._n_clusters)
+        if wanted.most < len(everywhere) and wanted.excess(counts) > 0:
+            return sized_as_seen(rows, self.columns(), labels, self._n_clusters, wanted)
+        return sized(rows.graph, rows.place, everywhere, self._n_clusters, wanted)
 
 
 def _in_columns(seen: list[Seen], graphs: ViewGraphs) -> SeenColumns:
@@ -148,6 +151,24 @@ def moved_as_seen(
     """The labels of the graph's rows, moved by what whole views say of them as well."""
     said = held_out(columns, labels, n_clusters)
     return moved_by_views(rows.of_views, labels, n_clusters, said.scores)
+
+
+def sized_as_seen(
+    rows: RowGraph,
+    columns: SeenColumns,
+    labels: Matrix,
+    n_clusters: int,
+    wanted: Sizes,
+) -> Matrix:
+    """Labels of all drawn rows in clusters of these sizes, by all that moves rows."""
+    said, first = held_out(columns, labels, n_clusters), first_of(rows.place)
+
+    def scored(labels: Matrix) -> Matrix:
+        own = labels[first]
+        gains = gains_of_views(rows.of_views, own, n_clusters)
+        return (gains + said.scores(own))[rows.place]
+
+    return drawn_to_sizes(scored, labels[rows.place], n_clusters, wanted)
 
 
 def row_graph(
