@@ -129,13 +129,13 @@ def test_an_earlier_run_needs_force(manyview, folder) -> None:
 
 def test_choose_k_counts_and_draws(manyview, folder: Path) -> None:
     code, out, _ = manyview(
-        "choose-k", "a.npy", "b.npy", "--to", 8, "--figure", "k", "--json"
+        "choose-k", "a.npy", "b.npy", "--to", 5, "--figure", "k", "--json"
     )
     assert code == 0
     found = json.loads(out.splitlines()[0])
-    assert found["candidates"] == list(range(2, 9))
+    assert found["candidates"] == list(range(2, 6))
     assert Path("k.png").is_file() and Path("k.svg").is_file()
-    code, out, _ = manyview("choose-k", "a.npy", "b.npy", "--to", 4)
+    code, out, _ = manyview("choose-k", "a.npy", "b.npy", "--to", 3)
     assert code == 0 and "stability" in out
 
 
