@@ -45,9 +45,9 @@ def _replaced(name: str, with_what: Any) -> list[AbstractContextManager[Any]]:
 def variants() -> dict[str, list[AbstractContextManager[Any]]]:
     """What stands in for a step that is left out."""
     communities_alone = _replaced("settled", lambda rows, labels, *_: labels)
-    communities_alone += [
-        mock.patch.object(communities.Sought, "moved_as_wholes", lambda _, x: x)
-    ]
+    communities_alone += _replaced(
+        "moved_as_seen", lambda rows, seen, labels, *_: labels
+    )
     return {
         "whole": [],
         "no fits to prepared views": _replaced(
@@ -91,10 +91,14 @@ def measure(sets: list[DataSet], seeds: int, jobs: int) -> dict[Any, list[float]
             ]
             for data, variant in cells
         }
-        for cell, started in runs.items():
-            done = np.mean([run.result() for run in started], axis=0)
-            found[cell] = [float(x) for x in done]
-            print(*cell, *(f"{x:.3f}" for x in found[cell]), flush=True)
+        try:
+            for cell, started in runs.items():
+                done = np.mean([run.result() for run in started], axis=0)
+                found[cell] = [float(x) for x in done]
+                print(*cell, *(f"{x:.3f}" for x in found[cell]), flush=True)
+        except BaseException:  # the pool would run all others first
+            pool.shutdown(cancel_futures=True)
+            raise
     return found
 
 
