@@ -3,8 +3,8 @@
     python benchmarks/growth.py --out growth.json        # 25k … 1.6M rows
     python benchmarks/growth.py --quick
 
-Three views of 64 features, 20 clusters, default settings; data on disk, so that
-peak memory is the method's own.
+Three views of 64 features, 20 clusters, default settings; at last fewer rows of three
+wide views. Data on disk, so that peak memory is the method's own.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from manyview.experiments.measuring import peak_memory
 from manyview.running import progress
 
 ROWS = (25_000, 100_000, 400_000, 1_600_000)
+WIDE_ROWS, WIDE = 50_000, (512, 512, 512)
 
 
 def fit(job: dict[str, Any]) -> None:
@@ -74,6 +75,7 @@ def measure(
             got = child.run(script, job)
             row = {
                 "rows": rows,
+                "columns": "+".join(map(str, widths)),
                 "limit": limit or "none",
                 "seconds": got.get("seconds"),
                 "planned s": got.get("planned_seconds"),
@@ -111,6 +113,8 @@ def main() -> None:
     if last["seconds"] and before["seconds"]:
         growth = last["seconds"] / before["seconds"]
         print(f"time at {last['rows']} rows over {before['rows']}: {growth:.2f}")
+    wide = (600, (40, 40, 40)) if options.quick else (WIDE_ROWS, WIDE)
+    table += measure(*wide, clusters, [None], __file__)
     found = {"machine": figures.machine(), "growth": growth, "results": table}
     figures.save(options.out, found)
     if options.docs:
