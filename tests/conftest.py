@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,21 @@ def checked_passes(
     """Every engine that is opened holds its steps to the contract."""
     is_on = request.node.get_closest_marker("unchecked") is None
     monkeypatch.setattr(checking, "is_on", is_on)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_scheduler_of_others() -> None:
+    """A module begins without the scheduler of a Dask client that is gone.
+
+    Clients that overlap put back each other's setting: whichever is closed last can
+    leave dask.config naming a scheduler that nobody has, and every `compute` of the
+    process fails from then on.
+    """
+    dask = sys.modules.get("dask")
+    client = sys.modules.get("distributed.client")
+    if dask is None or client is None or client._get_global_client() is not None:
+        return
+    dask.config.set(scheduler=None)
 
 
 @pytest.fixture(scope="session")
