@@ -251,15 +251,20 @@ def full_plan(
     data: list[str] | None, methods: list[str] | None, seeds: int, preparation: str
 ) -> Plan:
     """Everything, or the named data sets, methods and preparation, or fewer seeds."""
-    theirs = [*method_names(), *names_by_authors()] if preparation != "own" else []
-    ours = [] if preparation == "authors" else names_on_our_scaling()
+    theirs = methods or [*method_names(), *names_by_authors()]
+    ours = [
+        m
+        for m in names_on_our_scaling()
+        if {m, m.removesuffix(ON_OUR_SCALING)} & set(theirs)
+    ]
+    names = {"authors": theirs, "own": ours, "both": [*theirs, *ours]}[preparation]
     wanted = set(data or (*TUNING, *HELD_OUT, *SEQUENCES))
     groups = {g: tuple(n for n in names if n in wanted) for g, names in GROUPS.items()}
     return Plan(
         names=list(groups["all"]),
         groups={g: names for g, names in groups.items() if names},
         sequences=[n for n in SEQUENCES if n in wanted],
-        methods=methods or [*theirs, *ours],
+        methods=list(dict.fromkeys(names)),
         seeds=seeds,
     )
 

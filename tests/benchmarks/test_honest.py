@@ -1,3 +1,4 @@
+import importlib
 import json
 import subprocess
 import sys
@@ -26,3 +27,20 @@ def test_the_quick_benchmark_writes_its_page_and_figures(tmp_path):
     page = (tmp_path / "honest.md").read_text(encoding="utf-8")
     assert "small in its true order" in page
     assert "without one part at a time" in page
+
+
+@pytest.mark.parametrize(
+    ("preparation", "names"),
+    [
+        ("authors", ["BMVC", "KNNLeiden"]),
+        ("own", ["BMVC on our scaling"]),
+        ("both", ["BMVC", "KNNLeiden", "BMVC on our scaling"]),
+    ],
+)
+def test_named_methods_get_the_preparation_that_is_asked_for(
+    preparation, names, monkeypatch
+):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    full_plan = importlib.import_module("honest").full_plan
+    plan = full_plan(["ORL"], ["BMVC", "KNNLeiden"], 3, preparation)
+    assert plan.methods == names
