@@ -15,6 +15,7 @@ from manyview.arrays.linear import (
     inverse_by_cholesky,
     leading,
     leading_values,
+    leading_vectors,
     mirrored,
     plus_diagonal,
     solve_shifted,
@@ -41,6 +42,15 @@ def test_leading_vectors_of_every_solver(xp, size, monkeypatch):
     np.testing.assert_allclose(found.T @ found, np.eye(12), atol=1e-8)
     np.testing.assert_allclose(gram @ found, found * values, atol=1e-5)
     assert (np.sum(found**3, axis=0) >= 0).all()
+
+
+@pytest.mark.parametrize("n_largest", [3, 30, 60])
+def test_leading_vectors_of_a_tridiagonal_matrix_by_either_solver(n_largest):
+    half = np.random.default_rng(0).normal(size=(90, 60))
+    gram = half.T @ half
+    found = leading_vectors(tridiagonal(gram), n_largest)
+    wanted = np.linalg.eigh(gram)[1][:, ::-1][:, :n_largest]
+    np.testing.assert_allclose(np.abs(wanted.T @ found), np.eye(n_largest), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["steps that end too soon", "a matrix of zeros"])

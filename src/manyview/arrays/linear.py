@@ -35,6 +35,8 @@ BLOCK_COLUMNS = 64
 # Up to this size all eigenvectors take no longer than the leading ones (timed).
 DENSE_SIZE = 600
 DENSE_SIZE_ON_DEVICE = 2048
+# Of a tridiagonal matrix up to so many times as many as asked for (timed).
+FEW_TIMES = 6
 # Below this share of the largest, an eigenvalue is rounding.
 NO_SIZE = 1e-9
 # Directions beyond those asked for, which speed the filter up.
@@ -58,10 +60,9 @@ def eigh(matrix: Array, n_largest: int | None = None) -> tuple[Array, Array]:
 
         values, vectors = torch.linalg.eigh(matrix)
         return values[first:], vectors[:, first:]
-    if size == 1:
-        return np.linalg.eigh(matrix)  # the drivers of old SciPy ask for room to work
-    some = {"subset_by_index": [first, size - 1]} if first else {"driver": "evd"}
-    values, vectors = scipy.linalg.eigh(matrix, **some)
+    if not first:
+        return np.linalg.eigh(matrix)  # SciPy's does the same and stops other threads
+    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[first, size - 1])
     return values, vectors
 
 
@@ -125,9 +126,11 @@ def leading_vectors(found: Tridiagonal, n_largest: int) -> Matrix:
     size = len(found.diagonal)
     if size == 1:
         return np.ones((1, 1))
-    some = {"select": "i", "select_range": (size - n_largest, size - 1)}
+    some: dict[str, Any] = {"lapack_driver": "stevd"}
+    if size > FEW_TIMES * n_largest:
+        some = {"select": "i", "select_range": (size - n_largest, size - 1)}
     _, vectors = scipy.linalg.eigh_tridiagonal(found.diagonal, found.beside, **some)
-    return turned(found, vectors[:, ::-1], back=True)
+    return turned(found, vectors[:, : -n_largest - 1 : -1], back=True)
 
 
 def inverse_by_cholesky(matrix: Array) -> Array | None:
@@ -230,7 +233,7 @@ def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
     found = to_host(values)[::-1]
     kept = int(np.count_nonzero(found > NO_SIZE * max(float(found[0]), 1e-300)))
     vectors = xp.flip(vectors, axis=1)[:, :kept]
-    sides = xp.sum(vectors**3, axis=0)
+    sides = xp.sum(vectors * vectors * vectors, axis=0)  # a power takes ten times
     return found[:kept].copy(), xp.where(sides < 0, -vectors, vectors)
 
 
@@ -262,10 +265,8 @@ def _of_factor(h: Any, r: int) -> tuple[Matrix, Matrix]:
             lambda x: back @ (narrow @ x), lambda Q: flat @ (tall @ Q), start, r
         )
     if by_rows:
-        lengths = np.sqrt(
-            np.maximum(values, NO_SIZE * max(float(values.max()), 1e-300))
-        )
-        vectors = (tall @ vectors) / lengths
+        least = NO_SIZE * max(float(values.max()), 1e-300)
+        vectors = (tall @ vectors) / np.sqrt(np.maximum(values, least))
     return values, vectors
 
 
