@@ -8,6 +8,8 @@ from sklearn.metrics import mutual_info_score
 
 from manyview.stages.block_model import (
     LEAST_RATE,
+    _follow,
+    _ties_to_clusters,
     information,
     members,
     moved_by_views,
@@ -50,6 +52,18 @@ def test_moves_raise_the_likelihood_and_find_the_planted_clusters(own):
     assert ari(own, wrong) < 0.5 and ari(own, found) > 0.98
     assert likelihood(graphs, found, 3) > likelihood(graphs, wrong, 3)
     np.testing.assert_array_equal(moved_by_views(graphs, found, 3), found)
+
+
+def test_ties_follow_the_rows_that_move(own):
+    graph = planted(own)
+    graph.data *= np.random.default_rng(1).uniform(size=graph.nnz)
+    graph = sp.csr_array(graph + graph.T)
+    moved = np.arange(0, 300, 7)
+    now = own.copy()
+    now[moved] = (own[moved] + 1) % 3
+    ties = _ties_to_clusters(graph, own, 3)
+    _follow(ties, graph[moved], own[moved], now[moved])
+    np.testing.assert_allclose(ties, _ties_to_clusters(graph, now, 3), atol=1e-12)
 
 
 def test_clusters_that_one_view_cannot_tell_apart_stay_apart_by_another(own):

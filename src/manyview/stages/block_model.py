@@ -68,20 +68,21 @@ def moved_by_views(
     of every row and cluster, as logarithms of odds.
     """
     halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
-    ends = [_first_places(graph, n_clusters) for graph in graphs]
+    near = [_ties_to_clusters(graph, labels, n_clusters) for graph in graphs]
     for _ in range(MOST_SWEEPS):
         found = labels.copy()
         more = np.zeros((len(labels), n_clusters)) if said is None else said(labels)
         for own in halves:
             member, former = members(found, n_clusters), found[own]
             gains = more[own]
-            for graph, first in zip(graphs, ends, strict=True):
-                ties = _ties_to_clusters(graph, found, n_clusters, first)
+            for ties in near:
                 gains += _gains(ties[own], member.T @ ties)
             best = gains.argmax(axis=1)
             each = np.arange(len(own))
             better = gains[each, best] > gains[each, former] + 1e-12
             found[own] = np.where(better, best, former)
+            for graph, ties in zip(graphs, near, strict=True):
+                _follow(ties, graph[own[better]], former[better], best[better])
         if len(np.unique(found)) < len(np.unique(labels)):
             break
         n_moves = np.count_nonzero(found != labels)
@@ -117,24 +118,24 @@ def _gains(x: Matrix, own: Matrix) -> Matrix:
     return np.asarray(x * np.log(rates / between) - np.outer(x.sum(axis=1), gap))
 
 
-def _first_places(graph: sp.csr_array, n_clusters: int) -> Matrix:
-    """Where the row of every tie begins in a table of rows and clusters."""
-    row = np.arange(graph.shape[0]) * n_clusters
-    return np.repeat(row, np.diff(graph.indptr))
-
-
-def _ties_to_clusters(
-    graph: sp.csr_array, labels: Matrix, n_clusters: int, first: Matrix | None = None
-) -> Matrix:
+def _ties_to_clusters(graph: sp.csr_array, labels: Matrix, n_clusters: int) -> Matrix:
     """Weight (n_rows, n_clusters) of every row's ties to every cluster.
 
-    Counted entry by entry: a sparse product would take several times as long. The
-    `first` places of the rows may be known.
+    Counted entry by entry: a sparse product would take several times as long.
     """
-    first = _first_places(graph, n_clusters) if first is None else first
+    first = np.repeat(np.arange(graph.shape[0]) * n_clusters, np.diff(graph.indptr))
     size = len(labels) * n_clusters
     found = np.bincount(first + labels[graph.indices], graph.data, minlength=size)
     return found.reshape(len(labels), n_clusters)
+
+
+def _follow(ties: Matrix, moved: sp.csr_array, former: Matrix, now: Matrix) -> None:
+    """The ties to clusters after some rows, of these own ties, have changed theirs."""
+    first, sizes = moved.indices * np.intp(ties.shape[1]), np.diff(moved.indptr)
+    for take, cluster in ((np.subtract, former), (np.add, now)):
+        place = first + np.repeat(cluster, sizes)
+        change = np.bincount(place, moved.data, minlength=ties.size)
+        take(ties, change.reshape(ties.shape), out=ties)
 
 
 def members(labels: Matrix, n_clusters: int) -> sp.csr_array:

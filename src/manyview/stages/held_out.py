@@ -32,7 +32,7 @@ from manyview.arrays.ops import (
     namespace,
     to_host,
 )
-from manyview.engine.contract import Engine, Result, State, touches
+from manyview.engine.contract import Engine, Result, State, cut, touches
 from manyview.engine.threads import side_by_side
 from manyview.stages import ridge
 from manyview.stages.anchors import Features, block_features
@@ -50,12 +50,11 @@ MOST_PRODUCTS = 512
 MOST_TOGETHER = 512  # directions of all views side by side; their search takes the cube
 # Ridge weights, in mean eigenvalues of the Gram: twice as many were level.
 RIDGES = np.logspace(-3.0, 1.0, 5)
-MOST_LEVERAGE = (
-    0.999  # of a row on its own fit: what is left out is divided by the rest
-)
+MOST_LEVERAGE = 0.999  # of a row on its own fit: the rest divides what is left out
 # Weight of what views say one by one, and together, beside their neighbours. One
 # alone was better on some sets (Scene-15 and CCV; multiview_mnist and MSRC-v5).
 EACH, TOGETHER = 0.5, 0.5
+ROWS_FITTED = 512  # at a time, with all weights: what they give stays in the cache
 # Rows that the worth of scores is found on, and the logarithms it is sought between.
 ROWS_FOR_WORTH, WORTH = 2000, (-3.0, 6.0)
 
@@ -209,10 +208,8 @@ class Fit(NamedTuple):
         points, there, shrunk, leverage, _ = self.columns
         away = indicators[there]
         away = away - away.mean(axis=0)
-        held = leverage[:, self.number, None]
-        left: Matrix = points @ (shrunk[self.number][:, None] * (points.T @ away))
-        left -= held * away
-        left *= self.worth / (1.0 - held)
+        weights = shrunk[self.number][:, None] * (points.T @ away)
+        left = _left_out(points, weights, leverage[:, self.number], away, self.worth)
         if there.all():
             return left
         found = np.zeros((len(there), indicators.shape[1]))
@@ -237,8 +234,9 @@ class HeldOut(NamedTuple):
         """Of every row and cluster (n_rows, n_clusters), by fits to all other rows."""
         indicators = np.eye(self.n_clusters)[labels]
         total = np.zeros(indicators.shape)
-        for weight, fit in self.fits:
-            total += weight * fit.scores(indicators)
+        said = side_by_side([partial(fit.scores, indicators) for _, fit in self.fits])
+        for (weight, _), own in zip(self.fits, said, strict=True):
+            total += weight * own
         return total
 
     def weights(self, labels: Matrix, views: Sequence[Seen]) -> list[Matrix]:
@@ -317,10 +315,10 @@ def _side_by_side(seen: dict[int, Seen]) -> Columns:
 
 def _columns(points: Matrix, there: Matrix, turns: dict[int, Matrix]) -> Columns:
     points = points if there.all() else points[there]
-    squares = points * points
-    sizes = squares.sum(axis=0)
+    sizes = np.einsum("ij,ij->j", points, points)
     shrunk = 1.0 / (sizes + RIDGES[:, None] * sizes.mean())
-    leverage = np.minimum(squares @ shrunk.T + 1.0 / len(points), MOST_LEVERAGE)
+    parts = [(x * x) @ shrunk.T for x in _parts(points)]
+    leverage = np.minimum(np.concatenate(parts) + 1.0 / len(points), MOST_LEVERAGE)
     return Columns(points, there, shrunk, leverage, turns)
 
 
@@ -329,14 +327,28 @@ def _fitted(columns: Columns, indicators: Matrix) -> Fit:
     points, there, shrunk, leverage, _ = columns
     own = indicators[there]
     away = own - own.mean(axis=0)
-    fits, errors = points.T @ away, []
-    for own_shrunk, held in zip(shrunk, leverage.T, strict=True):
-        gaps = points @ (own_shrunk[:, None] * fits) - away
-        errors.append(float((np.sum(gaps**2, axis=1) / (1.0 - held) ** 2).sum()))
-    best = Fit(columns, int(np.argmin(errors)))
-    scores, cluster = best.scores(indicators)[there], own.argmax(axis=1)
-    some = slice(0, ROWS_FOR_WORTH)
-    return best._replace(worth=_worth(scores[some], cluster[some]))
+    # Times each of the weights, side by side: the points are read once for all.
+    weights = shrunk[:, :, None] * (points.T @ away)
+    beside, errors = np.concatenate(list(weights), axis=1), np.zeros(len(shrunk))
+    for some in cut(len(points), ROWS_FITTED):
+        gaps = (points[some] @ beside).reshape(-1, *weights.shape[::2])
+        gaps -= away[some][:, None, :]
+        squares = np.einsum("ijk,ijk->ij", gaps, gaps)
+        errors += (squares / (1.0 - leverage[some]) ** 2).sum(axis=0)
+    best, some = int(np.argmin(errors)), slice(0, ROWS_FOR_WORTH)
+    held = leverage[some, best]
+    scores = _left_out(points[some], weights[best], held, away[some])
+    return Fit(columns, best, _worth(scores, own[some].argmax(axis=1)))
+
+
+def _left_out(
+    points: Matrix, weights: Matrix, held: Matrix, away: Matrix, worth: float = 1.0
+) -> Matrix:
+    """What a fit says of its rows, times its worth, as if each were left out."""
+    left = points @ weights
+    left -= held[:, None] * away
+    left *= worth / (1.0 - held[:, None])
+    return left
 
 
 def _worth(scores: Matrix, cluster: Matrix) -> float:
@@ -349,7 +361,5 @@ def _worth(scores: Matrix, cluster: Matrix) -> float:
         np.exp(np.multiply(gaps, factor, out=buffer), out=buffer)
         return float(np.log(buffer.sum(axis=1)).mean() - factor * own)
 
-    found = minimize_scalar(
-        unlikeliness, bounds=WORTH, method="bounded", options={"xatol": 0.05}
-    )
-    return float(np.exp(found.x))
+    how: Any = {"bounds": WORTH, "method": "bounded", "options": {"xatol": 0.05}}
+    return float(np.exp(minimize_scalar(unlikeliness, **how).x))
