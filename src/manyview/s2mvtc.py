@@ -312,11 +312,11 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         grams = sum_grams(engine, plain)
         features, ridges = fit_features(plain, grams, self.lam, RANK_TOL)
         if sought is not None:
-            sought.hear(see_all(engine, drawn, features, ridges))
-        spectrum = put_basis(engine, fit_spectrum(engine, graph, self.n_clusters_))
-        if sought is not None:
-            cut = not isinstance(known, Knowledge)
-            sought.weigh(spectrum.weights, seeds[2] if cut else None)
+            seed = None if isinstance(known, Knowledge) else seeds[2]
+            sought.hear(see_all(engine, drawn, features, ridges), seed)
+        weigh = None if sought is None else sought.weigh
+        spectrum = fit_spectrum(engine, graph, self.n_clusters_, weigh)
+        spectrum = put_basis(engine, spectrum)
         scale = frequency_weights(spectrum.values, self.n_clusters_)
         start = GraphStart(features, scale, centre=False)
         first, targets = start_from_graph(engine, start, ridges)

@@ -3,11 +3,12 @@
 import multiprocessing
 import os
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
 
-from manyview.engine.threads import InCommon, side_by_side
+from manyview.engine.threads import InCommon, in_the_background, side_by_side
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -65,3 +66,12 @@ def test_what_is_held_in_common_is_entered_once_and_left_by_the_last():
     with pytest.raises(ValueError, match="odd"), common:
         raise ValueError("odd")
     assert seen == ["in", "out"] * 2
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_jobs_of_the_background_may_wait_for_earlier_ones(allowed):
+    with in_the_background(allowed) as background:
+        first = background(lambda: time.sleep(0.05) or 1)
+        others = [background(lambda n=n: first() + n) for n in range(3)]
+        last = background(lambda: sum(other() for other in others))
+        assert last() == 6

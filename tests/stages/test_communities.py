@@ -59,8 +59,8 @@ def find_communities(drawn, scalings, engine, view_weights, *how):
     for allowed in (True, False):
         with in_the_background(allowed) as background:
             sought = Sought(background, drawn, scalings, n_clusters)
-            sought.hear(seen)
-            sought.weigh(view_weights, seed)
+            sought.hear(seen, seed)
+            sought.weigh(view_weights)
             found.append(sought.communities(others, None))
     np.testing.assert_array_equal(*found)
     return found[0]

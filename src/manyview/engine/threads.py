@@ -94,12 +94,13 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
 
 @contextmanager
 def in_the_background(allowed: bool) -> Iterator[Background]:
-    """Jobs one after the other in a thread of their own, while this one goes on.
+    """Jobs in two threads of their own, taken up in turn, while this one goes on.
 
-    Where that is not `allowed` a job is done when it is first asked for.
+    One may wait for what earlier ones return. Where that is not `allowed` a job is
+    done when it is first asked for.
     """
     if not allowed:
         yield cache
         return
-    with single_threaded_blas, ThreadPoolExecutor(1) as pool:
+    with single_threaded_blas, ThreadPoolExecutor(2) as pool:
         yield lambda job: pool.submit(job).result

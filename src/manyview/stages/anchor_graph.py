@@ -9,6 +9,7 @@ edge weights are H Hᵀ. Only the Gram HᵀH of at most a few thousand anchors i
 ever formed; F = H V Σ⁻¹ holds for new rows as well.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -279,20 +280,11 @@ def fit_graph(
     scalings: tuple[Scaling, ...],
     *,
     n_clusters: int,
-    n_anchors: int,
-    n_neighbors: int,
-    seed: int,
+    **how: Any,
 ) -> Spectrum:
     """Build the graph, find its low frequencies and give every row its F."""
-    made = build_graph(
-        drawn,
-        scalings,
-        n_samples=engine.n_samples,
-        n_clusters=n_clusters,
-        n_anchors=n_anchors,
-        n_neighbors=n_neighbors,
-        seed=seed,
-    )
+    how |= {"n_samples": engine.n_samples, "n_clusters": n_clusters}
+    made = build_graph(drawn, scalings, **how)
     return put_basis(engine, fit_spectrum(engine, made, n_clusters))
 
 
@@ -301,8 +293,16 @@ def sample_size(n_anchors: int, n_views: int) -> int:
     return max(SAMPLE_PER_ANCHOR * n_anchors // n_views, KMEANS_SAMPLE)
 
 
-def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
-    """One pass for Z; from its Gram the weights of the views and F's table."""
+def fit_spectrum(
+    engine: Engine,
+    graph: Graph,
+    n_clusters: int,
+    weigh: Callable[[Matrix], None] | None = None,
+) -> Spectrum:
+    """One pass for Z; from its Gram the weights of the views and F's table.
+
+    Whoever wants to `weigh` views hears their weights before the table is sought.
+    """
     n_ties = len(graph.pieces) * graph.n_neighbors
     work = 2.0 * sum(p.anchors.shape[0] * p.anchors.shape[1] for p in graph.pieces)
     # Two passes need them: that of the Gram and that of the basis.
@@ -319,6 +319,8 @@ def fit_spectrum(engine: Engine, graph: Graph, n_clusters: int) -> Spectrum:
     gaps = side_by_side(jobs) if sp.issparse(gram) else [job() for job in jobs]
     of_views = np.maximum(gaps, LEAST_GAP)
     of_views = of_views / of_views.sum()
+    if weigh is not None:
+        weigh(of_views)
     column = np.sqrt(of_views[owner])
     values, vectors = leading(_weighed(gram, column), VECTORS * n_clusters)
     values = np.sqrt(values)

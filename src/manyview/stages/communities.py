@@ -70,7 +70,7 @@ ViewGraphs = tuple[list[sp.csr_array], Matrix, list[Any], Matrix]
 class Sought:
     """The graph of all rows and its communities, sought while the fit goes on.
 
-    `drawn` are all rows; the background takes up one job after the other.
+    `drawn` are all rows; a job of the background waits for the earlier it needs.
     """
 
     def __init__(
@@ -79,18 +79,20 @@ class Sought:
         self._background, self._n_clusters = background, n_clusters
         self._graphs = background(partial(view_graphs, drawn, scalings, n_clusters))
 
-    def hear(self, seen: list[Seen]) -> None:
+    def hear(self, seen: list[Seen], seed: int | None) -> None:
         """Go on to columns that fits of whole views are made of.
 
-        These are of the rows as `seen` and of the prepared views themselves.
+        These are of the rows as `seen` and of the prepared views themselves. With the
+        seed communities will be sought.
         """
+        self._seed = seed
         self.columns = self._background(lambda: _in_columns(seen, self._graphs()))
 
-    def weigh(self, view_weights: Matrix, seed: int | None) -> None:
-        """Go on to the sum of the graphs and, with a seed, to its communities."""
+    def weigh(self, view_weights: Matrix) -> None:
+        """Go on to the sum of the graphs and, with the seed, to its communities."""
         self.graph = self._background(lambda: weighed(self._graphs(), view_weights))
-        if seed is not None:
-            how = (self._n_clusters, seed)
+        if self._seed is not None:
+            how = (self._n_clusters, self._seed)
             self._labels = self._background(
                 lambda: leiden_with_k(self.graph().graph, *how)
             )
