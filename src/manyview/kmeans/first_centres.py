@@ -109,11 +109,8 @@ def _pick(
 
 
 def _turned(points: Points) -> Any:
-    """−2 rowsᵀ as products like it, where inner products are yet to be found."""
-    if points.products is not None:
-        return None
-    across = points.rows.T
-    return -2.0 * (across if sp.issparse(across) else np.ascontiguousarray(across))
+    """−2 rowsᵀ, column by column, where inner products are yet to be found."""
+    return None if points.products is not None else -2.0 * points.rows.T
 
 
 def _pick_on_host(

@@ -38,6 +38,7 @@ NARROW, ROWS_PER_NEAREST = 100, 100
 # Rounding of single-precision distances, in units of its root mean square; candidates
 # for every neighbour beyond which distances are level, as those of few values are.
 ROUNDED, MOST_CANDIDATES = 4.0, 4
+FEW_TOGETHER = 8  # distances of which only the least is compared with others
 ROOM = 1e25  # squares that single precision can sum, and the inverse of small ones
 
 
@@ -112,6 +113,8 @@ def first_of_kind(X: Any) -> IntArray:
         near = NO_DISTANCE**0.5 * np.hypot(lengths[order[1:]], lengths[order[:-1]])
         apart = (np.diff(side[order]) > near) | (np.diff(kind[order]) > 0)
         kind[order[1:]] = np.cumsum(apart)  # the first row's stays 0
+        if apart.all():
+            break
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     return np.asarray(first[kind])
 
@@ -178,7 +181,7 @@ def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArra
         d = d.toarray() if sp.issparse(d) else d
         d += squares
         d[np.arange(len(here)), here] = np.inf
-        farthest = np.partition(d, k - 1, axis=1)[:, k - 1]
+        farthest = _no_less(d, k)
         noise = np.finfo(kind).eps * (width + 2.0) ** 0.5
         farthest += ROUNDED * noise * (squares[own] + squares.max())
         row, ids = np.divmod(np.flatnonzero(d <= farthest[:, None]), n_rows)
@@ -189,6 +192,18 @@ def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArra
     lost = LOST * (rows.squares[here[row]] + rows.squares[ids])
     again = near < lost if kind == np.float64 else np.ones(len(near), dtype=bool)
     return _closest(rows, here[row], ids, np.where(again, np.nan, near), k)
+
+
+def _no_less(d: FloatArray, k: int) -> FloatArray:
+    """At least the k-th smallest number of every row, and hardly more.
+
+    Of the least of every few, which are fewer to look through.
+    """
+    width = d.shape[1] // FEW_TOGETHER
+    if width >= k:
+        few = d[:, : FEW_TOGETHER * width].reshape(len(d), FEW_TOGETHER, width)
+        d = few.min(axis=1)
+    return np.asarray(np.partition(d, k - 1, axis=1)[:, k - 1])
 
 
 def _of_device(
@@ -343,9 +358,8 @@ def linked(W: sp.csr_array, arrays: Sequence[Any], present: IntArray) -> sp.csr_
         if n_pieces == 1 or n_pieces == n_before:
             return W
         n_before = n_pieces
-        ties = np.concatenate(
-            [_ties(X, t, piece) for X, t in zip(arrays, present.T, strict=True)]
-        )
+        pairs = zip(arrays, present.T, strict=True)
+        ties = np.concatenate([_ties(X, there, piece) for X, there in pairs])
         new = sp.csr_array((np.full(len(ties), weight), tuple(ties.T)), shape=W.shape)
         W = sp.csr_array(W.maximum(new).maximum(new.T))
 
