@@ -210,9 +210,8 @@ class SequenceS2MVTC(PassClusterer):
             given = {"order": order, "groups": groups, "trace": trace}
             saved = self._open_checkpoint(**given)
             self._settle_n_clusters(engine, saved)
-            drawn, scalings, seeds = self._draw(
-                engine, self._sample_size(engine), saved
-            )
+            size = self._sample_size(engine)
+            drawn, scalings, seeds = self._draw(engine, size, saved)
             setup = saved.load("setup")
             if setup is None:
                 ready = prepare_features(self, engine, drawn, scalings, seeds)

@@ -28,9 +28,7 @@ PANELS = {
         score, methods,
     ),
     "Data": (info, convert, datasets, plan),
-    "Experiments": (
-        compare, ablation, sensitivity, process, scaling, reproduce, audit,
-    ),
+    "Experiments": (compare, ablation, sensitivity, process, scaling, reproduce, audit),
 }  # fmt: skip
 
 app = typer.Typer(

@@ -47,8 +47,7 @@ def lloyd(rows: Array, centres: Array, most_steps: int) -> Found:
         sums, counts = group_sums(rows, labels, centres.shape[1])
         filled = counts[:, :, None] > 0
         one = xp.ones_like(sums)
-        centres = xp.where(
-            filled, sums / xp.where(filled, counts[:, :, None], one), centres
-        )
+        means = sums / xp.where(filled, counts[:, :, None], one)
+        centres = xp.where(filled, means, centres)
     cost = xp.min(score, axis=2) + row_norms(rows)
     return Found(centres, labels, sum_in_float64(cost, axis=1))

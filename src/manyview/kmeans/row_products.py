@@ -16,11 +16,7 @@ from manyview.arrays.ops import Matrix, dense, in_float64
 from manyview.engine.contract import cut
 from manyview.engine.threads import side_by_side
 from manyview.kmeans.first_centres import distinct_rows, spread_rows
-from manyview.kmeans.passes import (
-    MOST_SPREAD,
-    ROWS_PER_ANCHOR,
-    search_steps,
-)
+from manyview.kmeans.passes import MOST_SPREAD, ROWS_PER_ANCHOR, search_steps
 
 # Of entries that are stored, beyond which rows are multiplied with dense ones.
 FULL = 1.0 / 64
@@ -89,10 +85,8 @@ def lloyd_by_products(products: Matrix, first: Matrix, n_steps: int) -> Any:
         counts = np.bincount(nearest, minlength=n_centres)
         share = 1.0 / counts[nearest]
         lost = (counts == 0).astype(np.float64)
-        ends, order = (
-            np.append(0, np.cumsum(counts)),
-            np.argsort(nearest, kind="stable"),
-        )
+        ends = np.append(0, np.cumsum(counts))
+        order = np.argsort(nearest, kind="stable")
         fresh = sp.csr_array((share[order], order, ends), shape)
         if lost.any():
             fresh = fresh + weights.multiply(lost[:, None]).tocsr()
@@ -100,7 +94,6 @@ def lloyd_by_products(products: Matrix, first: Matrix, n_steps: int) -> Any:
         if step + 1 < n_steps:
             score = weights @ products
             own = share * score[nearest, np.arange(n_rows)]
-            lengths = np.where(
-                lost, lengths, np.bincount(nearest, own, minlength=n_centres)
-            )
+            sums = np.bincount(nearest, own, minlength=n_centres)
+            lengths = np.where(lost, lengths, sums)
     return weights

@@ -162,9 +162,8 @@ def refining_cost(n: int, n_features: tuple[int, ...], n_clusters: int) -> Cost:
 
     Before it one over the views, where their discriminants give the clusters.
     """
-    n_rows = affordable_rows(
-        min(n, REFINED_ROWS, sizes.exact_rows), float(sum(n_features))
-    )
+    most = min(n, REFINED_ROWS, sizes.exact_rows)
+    n_rows = affordable_rows(most, float(sum(n_features)))
     if n_rows < ROWS_PER_CLUSTER * n_clusters:
         return Cost([], 0, 0, 0.0, 0.0)
     pairs = float(n_rows) ** 2

@@ -35,12 +35,7 @@ from manyview.engine.contract import (
 from manyview.kmeans.passes import pick
 from manyview.running import progress
 from manyview.stages import ridge
-from manyview.stages.anchors import (
-    Features,
-    block_features,
-    count_rows,
-    keep_reduced,
-)
+from manyview.stages.anchors import Features, block_features, count_rows, keep_reduced
 from manyview.stages.scaling import hide_empty_rows
 from manyview.stages.sequence import RowSequence, low_pass
 from manyview.views.views import Block
@@ -147,10 +142,7 @@ def graph_start_step(block: Block, state: State, shared: GraphStart) -> Result:
     return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
 
 
-@touches(
-    reads=["B_bar", "F", "F_out", "Phi", "Psi", "Y"],
-    writes=["B_bar", "B"],
-)
+@touches(reads=["B_bar", "F", "F_out", "Phi", "Psi", "Y"], writes=["B_bar", "B"])
 def round_step(block: Block, state: State, shared: Round) -> Result:
     """One round of a block: new B_bar; the next P_v and C_v."""
     B_bar, F = state["B_bar"], state.get("F")

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from manyview import errors
-from manyview.errors import (
-    InputError,
-    InputTypeError,
-    UnsupportedError,
-    did_you_mean,
-)
+from manyview.errors import InputError, InputTypeError, UnsupportedError, did_you_mean
 
 
 class NamedParameters:

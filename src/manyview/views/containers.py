@@ -77,11 +77,7 @@ def anndata_view(table: Any, name: str) -> tuple[Any, tuple[str, ...], Any]:
 def tell_of_others(what: str, taken: Sequence[str], others: Sequence[str]) -> None:
     """Say which matrices were taken where others might have been meant."""
     if others:
-        warnings.warn(
-            others_left(what, taken, others),
-            DataWarning,
-            stacklevel=5,
-        )
+        warnings.warn(others_left(what, taken, others), DataWarning, stacklevel=5)
 
 
 def others_left(what: str, taken: Sequence[str], others: Sequence[str]) -> str:
