@@ -1,18 +1,13 @@
 import importlib
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "honest.py"
-
 
 @pytest.mark.slow
-def test_the_quick_benchmark_writes_its_page_and_figures(tmp_path):
-    command = [sys.executable, SCRIPT, "--quick", "--out", tmp_path, "--jobs", "2"]
-    subprocess.run(command, check=True)
+@pytest.mark.usefixtures("tasks_here")
+def test_the_quick_benchmark_writes_its_page_and_figures(run, tmp_path):
+    run("honest", "--quick", "--out", tmp_path, "--jobs", "2")
     content = json.loads((tmp_path / "honest.json").read_text(encoding="utf-8"))
     shuffled = {(r["data"], r["method"]): r for r in content["shuffled"]}
     both = ("ConcatKMeans", "ConcatKMeans on our scaling")
