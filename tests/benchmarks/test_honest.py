@@ -1,4 +1,3 @@
-import importlib
 import json
 
 import pytest
@@ -33,9 +32,7 @@ def test_the_quick_benchmark_writes_its_page_and_figures(run, tmp_path):
     ],
 )
 def test_named_methods_get_the_preparation_that_is_asked_for(
-    preparation, names, monkeypatch
+    preparation, names, script
 ):
-    monkeypatch.syspath_prepend(SCRIPT.parent)
-    full_plan = importlib.import_module("honest").full_plan
-    plan = full_plan(["ORL"], ["BMVC", "KNNLeiden"], 3, preparation)
+    plan = script("honest").full_plan(["ORL"], ["BMVC", "KNNLeiden"], 3, preparation)
     assert plan.methods == names
