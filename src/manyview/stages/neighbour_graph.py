@@ -15,6 +15,7 @@ from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
 from manyview.arrays.ops import Array, like, nearest_points, to_host
+from manyview.engine.contract import cut
 from manyview.engine.threads import side_by_side
 from manyview.kmeans.first_centres import NO_DISTANCE
 from manyview.stages.scaling import inverse
@@ -30,8 +31,9 @@ LOST = 1e-6
 # Along so many random directions rows that differ lie apart: by chance two are level
 # along one of them, hardly ever along eight.
 DIRECTIONS = 8
-# Numbers looked at together: 32 MB on a device, 2 to 4 in a core's cache.
-BATCH_NUMBERS, JOB_NUMBERS = 2**22, 2**19
+# Numbers looked at together: 32 MB on a device, 4 on the host. Of jobs there are as
+# many for both of two cores; smaller ones hand the interpreter to and fro (timed).
+BATCH_NUMBERS, JOB_NUMBERS, GAP_NUMBERS = 2**22, 2**20, 2**19
 # Differences of wider rows take longer than what single precision saves, where there
 # are not so many rows for every neighbour (timed).
 NARROW, ROWS_PER_NEAREST = 100, 100
@@ -137,7 +139,8 @@ def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
     rows = Rows(X, row_norms(X, squared=True))
     if on is None or sp.issparse(X):
         rows = rows._replace(narrow=_in_float32(rows, k))
-        batches = _batches(n_rows, n_rows, JOB_NUMBERS)
+        n_jobs = 2 * -(-(n_rows**2) // (2 * JOB_NUMBERS))
+        batches = cut(n_rows, -(-n_rows // n_jobs))
         found = side_by_side([partial(_nearest_others, rows, b, k) for b in batches])
     else:
         points, batches = like(X, on), _batches(n_rows, n_rows)
@@ -227,7 +230,7 @@ def _closest(
     Squared distances that are not known (NaN) are made of differences.
     """
     unknown = np.flatnonzero(np.isnan(near))
-    for some in _batches(len(unknown), rows.X.shape[1], JOB_NUMBERS):
+    for some in _batches(len(unknown), rows.X.shape[1], GAP_NUMBERS):
         at = unknown[some]
         gaps = rows.X[ids[at]] - rows.X[row[at]]
         near[at] = row_norms(gaps, squared=True)
