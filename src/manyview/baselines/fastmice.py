@@ -109,9 +109,8 @@ class FastMICE(ComparedMethod):
         Xs = [scaled(x, self.scaling) for x in Xs]
         members = [self._member(Xs, child) for child in rng.spawn(self.n_members)]
         embedding = transfer_cut(memberships(members), self.n_clusters)
-        found = spherical_kmeans(
-            embedding, self.n_clusters, rng, CONSENSUS_INIT, CONSENSUS_ITER
-        )
+        how = (rng, CONSENSUS_INIT, CONSENSUS_ITER)
+        found = spherical_kmeans(embedding, self.n_clusters, *how)
         # A cluster can stay empty where rows repeat; labels have no gaps.
         _, labels = np.unique(found.labels, return_inverse=True)
         self.n_iter_ = found.n_iter
@@ -122,9 +121,8 @@ class FastMICE(ComparedMethod):
     def _member(self, arrays: list[FloatArray], rng: np.random.Generator) -> IntArray:
         """Labels of one base clustering."""
         n_samples = len(arrays[0])
-        n_parts, features = draw_plan(
-            [a.shape[1] for a in arrays], self.n_clusters, rng
-        )
+        widths = [a.shape[1] for a in arrays]
+        n_parts, features = draw_plan(widths, self.n_clusters, rng)
         n_anchors = math.ceil(min(self.n_anchors, n_samples) / len(features))
         k = min(math.ceil(self.n_neighbors / len(features)), n_anchors)
         prepared = unit_rows if self.metric == "cosine" else np.asarray

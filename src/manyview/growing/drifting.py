@@ -229,9 +229,8 @@ def drift_of(model: Any, new: Any, rate: float) -> Drift:
     cells = compare(reference(model), new, n_clusters)
     shares = share_tests(before, sizes)
     every = holm(np.concatenate([cells.views, shares, cells.cells.ravel()]))
-    p_views, p_shares, p_cells = np.split(
-        every, np.cumsum([cells.views.size, shares.size])
-    )
+    ends = np.cumsum([cells.views.size, shares.size])
+    p_views, p_shares, p_cells = np.split(every, ends)
     return Drift(
         rate=float(rate),
         view_names=tuple(model.view_names_),

@@ -301,10 +301,8 @@ def _grown(
         node = len(clusters) + m
         left, right = sorted((a, b), key=lambda n: int(members[n][0]))
         linkage[m] = left, right, merges.distances[m], len(members[node])
-        shares = view_shares(
-            sums.ties, members[left], members[right], model._passes.spectrum.weights
-        )
-        sides = [members[n] for n in (left, right)]
+        sides = (members[left], members[right])
+        shares = view_shares(sums.ties, *sides, model._passes.spectrum.weights)
         numbers = effect_between(sums.features, *sides)
         split = Split(
             node=node,

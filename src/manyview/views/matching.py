@@ -70,9 +70,8 @@ def _view_order(views: Any, known: Sequence[str]) -> list[int]:
         return [given.index(name) for name in known]
     if _numbered(given, "view") or _numbered(known, "view"):
         return as_they_stand
-    moved = any(
-        name in known and list(known).index(name) != v for v, name in enumerate(given)
-    )
+    places = {name: v for v, name in enumerate(known)}
+    moved = any(places.get(name, v) != v for v, name in enumerate(given))
     if views.names_chosen or moved:
         raise InputError(
             f"The model was fitted on the views {', '.join(known)}; got "

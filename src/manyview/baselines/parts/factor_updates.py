@@ -18,9 +18,8 @@ def anchor_step(
     """
     XZ = [x.T @ Z for x in Xs]
     Ws = [polar(xz @ A.T) for xz in XZ]
-    A = polar(
-        np.sum([s * W.T @ xz for s, W, xz in zip(shares, Ws, XZ, strict=True)], axis=0)
-    )
+    parts = [s * W.T @ xz for s, W, xz in zip(shares, Ws, XZ, strict=True)]
+    A = polar(np.sum(parts, axis=0))
     return [W @ A for W in Ws], A
 
 
