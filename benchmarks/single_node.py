@@ -18,6 +18,7 @@ import json
 import os
 import tempfile
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -57,8 +58,8 @@ def fit_published(job: dict[str, Any]) -> None:
         caught.append(engine.caller_rows(rows))
         label(engine, rows)
 
-    sequence_s2mvtc.keep_first_labels = spy
-    seconds, _ = child.timed(lambda: model.fit(views))
+    with mock.patch.object(sequence_s2mvtc, "keep_first_labels", spy):
+        seconds, _ = child.timed(lambda: model.fit(views))
     passes = model._passes
     parts = {f"a{v}": a for v, a in enumerate(model.anchors_)}
     weights = zip(passes.view_order, passes.start.weights, strict=True)

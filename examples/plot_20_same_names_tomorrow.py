@@ -14,7 +14,7 @@ from manyview.datasets import load_digits_views
 views = load_digits_views()
 rows = np.random.default_rng(0).permutation(len(views))
 is_known = views.labels[rows] != 7  # no seven has been seen so far
-first, later = rows[is_known][:1000], rows[is_known][1000:]
+first, later = np.split(rows[is_known], [len(rows) // 2])
 model = S2MVTC(9, random_state=0).fit(views[first])
 before = model.labels_
 

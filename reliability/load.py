@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .numbers import FEW_STEPS
 from .record import Part, timed
 
 GROWTH = 0.01  # most that memory may grow after the first tenth
@@ -128,7 +129,8 @@ def _jobs(folder: Path) -> list[Callable[[int], None]]:
         jobs.append(job)
 
     for method in (m for m in all_methods() if m.is_installed):
-        add(lambda method=method: method.estimator(3), lambda: views)
+        few = FEW_STEPS.get(method.name, {})
+        add(lambda method=method: method.estimator(3), lambda: views, **few)
     add(lambda: S2MVTC(3), lambda: load_data(data))
     add(lambda: AnchorSpectral(3), lambda: load_data(data), memory_limit="1GB")
     add(lambda: AnchorSpectral(3), lambda: [np.asarray(v, "f4") for v in views])

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
@@ -37,6 +38,19 @@ METHODS: dict[str, Callable[..., Any]] = {
     "S2MVTC": lambda k: S2MVTC(k, random_state=0),
     "AnchorSpectral": lambda k: AnchorSpectral(k, random_state=0),
 }
+
+# Of a short run: what takes hundreds of steps by default takes few.
+FEW_STEPS = {"TURTLE": {"n_steps": 30}}
+
+
+def every_method(seed: int, short: bool = False) -> list[Any]:
+    """An estimator of each, as it is by default but for what a short run cuts."""
+    few = FEW_STEPS if short else {}
+    return [
+        m.estimator(K, random_state=seed, **few.get(m.name, {}))
+        for m in all_methods()
+        if m.is_installed
+    ]
 
 
 def plain(n_samples: int = N) -> list[Any]:
@@ -151,11 +165,11 @@ def try_all(cases: Iterable[tuple[str, Any, Any]]) -> tuple[int, list[str]]:
     return n_fits, losses
 
 
-def hard_data_cases() -> Iterable[tuple[str, Any, Any]]:
+def hard_data_cases(short: bool = False) -> Iterable[tuple[str, Any, Any]]:
     """Every method on all hard views."""
     for name, views in {**hard_views(), **hard_numbers()}.items():
-        for method in (m for m in all_methods() if m.is_installed):
-            yield name, method.estimator(K, random_state=0), views
+        for model in every_method(0, short):
+            yield name, model, views
 
 
 def hard_setting_cases() -> Iterable[tuple[str, Any, Any]]:
@@ -169,28 +183,28 @@ def hard_setting_cases() -> Iterable[tuple[str, Any, Any]]:
                 yield f"{name}, {kind}", method(K, random_state=0, **setting), views
 
 
-def seed_cases(n_seeds: int) -> Iterable[tuple[str, Any, Any]]:
+def seed_cases(n_seeds: int, short: bool = False) -> Iterable[tuple[str, Any, Any]]:
     """Every method with many seeds."""
     for seed in range(n_seeds):
-        for method in (m for m in all_methods() if m.is_installed):
-            yield f"seed {seed}", method.estimator(K, random_state=seed), plain()
+        for model in every_method(seed, short):
+            yield f"seed {seed}", model, plain()
 
 
-def repeated() -> tuple[int, list[str]]:
+def repeated(short: bool = False) -> tuple[int, list[str]]:
     """The same seed twice: every label and every number of the embedding the same."""
-    losses = []
-    methods = [m for m in all_methods() if m.is_installed]
-    for method in methods:
+    losses, models = [], every_method(7, short)
+    for model in models:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            one, two = (method.estimator(K, random_state=7).fit(plain()) for _ in "ab")
+            one, two = (clone(model).fit(plain()) for _ in "ab")
         same = np.array_equal(one.labels_, two.labels_)
         for name in ("embedding_",):
             if hasattr(one, name):
                 same &= getattr(one, name).tobytes() == getattr(two, name).tobytes()
         if not same:
-            losses.append(f"{method.name}: the same seed gave another result")
-    return len(methods), losses
+            name = type(model).__name__
+            losses.append(f"{name}: the same seed gave another result")
+    return len(models), losses
 
 
 def places(folder: Path, threads: Iterable[int]) -> tuple[int, list[str]]:

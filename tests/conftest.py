@@ -1,6 +1,7 @@
 """Fixtures shared by all tests: real data where present, small data, array kinds."""
 
 import importlib
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -142,6 +143,23 @@ def workers():
         distributed.Client(c) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def tasks_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks of the experiments run in this process, each run recorded as it ends."""
+
+    from manyview.experiments import task_worker
+
+    async def run(self, runs):
+        open_runs = {r.key: r for r in runs}
+        told = {"memory_limit": None, "runs": [*map(self._told, runs)]}
+        for message in task_worker.work(told):
+            said = json.loads(json.dumps(message))
+            if said.pop("event") == "end":
+                self._record(open_runs.pop(said["key"]), said)
+
+    monkeypatch.setattr("manyview.experiments.execute._Execution._run", run)
 
 
 @pytest.fixture(params=["memory limit", "device", "dask", "mapped"])

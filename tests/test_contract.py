@@ -13,7 +13,11 @@ from manyview.methods import all_methods
 from manyview.sequence_s2mvtc import SequenceS2MVTC
 
 # The whole contract holds after few steps, too.
-QUICK = {"TURTLE": {"n_steps": 30}}
+QUICK = {
+    "TURTLE": {"n_steps": 30},
+    "SFMC": {"max_iter": 6},
+    "FastMICE": {"n_anchors": 100, "n_members": 4},
+}
 METHODS = [
     method.estimator(**QUICK.get(method.name, {}))
     for method in all_methods()

@@ -99,7 +99,15 @@ def test_blocks_are_found_with_their_line_and_reason() -> None:
     ]
 
 
+@pytest.fixture
+def few_digits(monkeypatch: Any) -> None:
+    """Every third of the digits: as many classes, views and steps of a fit."""
+    some = manyview.datasets.load_digits_views()[::3]
+    monkeypatch.setattr(manyview.datasets, "load_digits_views", lambda: some)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_digits")
 @pytest.mark.parametrize("page", pages("python"), ids=short)
 def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """The blocks of a page follow each other, as a reader would type them."""
@@ -185,6 +193,7 @@ def test_commands_and_scripts_are_known(page: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_digits")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_run_and_draw(example: Path, tmp_path: Path, monkeypatch: Any) -> None:
     figures = pytest.importorskip("matplotlib.figure", reason="no matplotlib")

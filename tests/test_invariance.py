@@ -171,7 +171,7 @@ def test_many_rows_are_sampled_by_content_too(make, dtype, overlapping):
 )
 @KINDS
 @FLOATS
-def test_rows_shuffled_with_their_order_are_the_same_sequence(
+def test_rows_shuffled_with_their_order_and_views_turned_are_the_same_sequence(
     setting, kind, dtype, overlapping, monkeypatch
 ):
     if "n_low" in setting:  # too wide a basis to keep
@@ -185,11 +185,9 @@ def test_rows_shuffled_with_their_order_are_the_same_sequence(
         whole = model.fit(views, order=key, groups=groups)
         labels, embedding = whole.labels_, whole.embedding_
         model = SequenceS2MVTC(5, max_iter=3, n_init=2, random_state=3, **setting)
-        model.fit(in_rows(views, p), order=key[p], groups=groups[p])
+        turned = in_views(in_rows(views, p), [1, 2, 0])
+        model.fit(turned, order=key[p], groups=groups[p])
         assert_identical(model, labels[p], embedding[p])
-        model = SequenceS2MVTC(5, max_iter=3, n_init=2, random_state=3, **setting)
-        model.fit(in_views(views, [1, 2, 0]), order=key, groups=groups)
-        assert_identical(model, labels, embedding)
 
 
 @pytest.mark.parametrize("estimator", [S2MVTC, SequenceS2MVTC])
@@ -472,7 +470,7 @@ def test_results_go_back_to_the_callers_order():
 def test_real_data_in_any_order(name, model, dtype, load_npz):
     make = MODELS[model]
     views, labels = load_npz(name)
-    views, labels = [x[::3] for x in views], labels[::3]
+    views, labels = [x[::5] for x in views], labels[::5]
     whole = Views([x.astype(dtype) for x in views])
     anchors = some_rows(whole, 200)
     n_clusters = len(np.unique(labels))
@@ -498,9 +496,9 @@ def test_real_data_in_any_order(name, model, dtype, load_npz):
 @pytest.mark.slow
 @FLOATS
 def test_ccv_is_the_same_from_shuffled_files(dtype, load_npz, tmp_path):
-    """Some of its rows are one up to rounding."""
+    """Some of its rows are one up to rounding, most of them in the first half."""
     views, labels = load_npz("CCV")
-    views = [x.astype(dtype) for x in views]
+    views, labels = [x[:3400].astype(dtype) for x in views], labels[:3400]
     p = np.random.default_rng(2).permutation(len(labels))
     how = {"n_clusters": len(np.unique(labels)), "random_state": 0}
     here = S2MVTC(**how).fit(views).labels_

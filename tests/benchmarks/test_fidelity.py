@@ -1,16 +1,9 @@
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "fidelity.py"
 
 
 @pytest.mark.slow
-def test_the_quick_run_writes_every_table(tmp_path):
-    command = [sys.executable, SCRIPT, "--quick", "--out", tmp_path]
-    subprocess.run(command, check=True)
+def test_the_quick_run_writes_every_table(run, tmp_path):
+    run("fidelity", "--quick", "--out", tmp_path)
     tables = {p.stem: p.read_text("utf-8") for p in tmp_path.iterdir()}
     names = ("protocols", "published", "sfmc", "bmvc")
     assert set(tables) == {f"fidelity-{name}" for name in names}

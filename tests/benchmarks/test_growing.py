@@ -1,17 +1,10 @@
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "growing.py"
 
 
 @pytest.mark.slow
-def test_numbers_are_kept_and_alarms_are_right_in_the_quick_run(tmp_path):
+def test_numbers_are_kept_and_alarms_are_right_in_the_quick_run(run, tmp_path):
     page = tmp_path / "growing.md"
-    command = [sys.executable, "-W", "ignore", SCRIPT, "--quick", "--out", page]
-    subprocess.run(command, check=True)
+    run("growing", "--quick", "--out", page)
     lines = page.read_text(encoding="utf-8").splitlines()
     (row,) = [line for line in lines if line.startswith("| small")]
     false, right, kept, best = [cell.strip() for cell in row.split("|")[4:-1]]

@@ -1,18 +1,12 @@
-import importlib
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "honest.py"
-
 
 @pytest.mark.slow
-def test_the_quick_benchmark_writes_its_page_and_figures(tmp_path):
-    command = [sys.executable, SCRIPT, "--quick", "--out", tmp_path, "--jobs", "2"]
-    subprocess.run(command, check=True)
+@pytest.mark.usefixtures("tasks_here")
+def test_the_quick_benchmark_writes_its_page_and_figures(run, tmp_path):
+    run("honest", "--quick", "--out", tmp_path, "--jobs", "2")
     content = json.loads((tmp_path / "honest.json").read_text(encoding="utf-8"))
     shuffled = {(r["data"], r["method"]): r for r in content["shuffled"]}
     both = ("ConcatKMeans", "ConcatKMeans on our scaling")
@@ -38,9 +32,7 @@ def test_the_quick_benchmark_writes_its_page_and_figures(tmp_path):
     ],
 )
 def test_named_methods_get_the_preparation_that_is_asked_for(
-    preparation, names, monkeypatch
+    preparation, names, script
 ):
-    monkeypatch.syspath_prepend(SCRIPT.parent)
-    full_plan = importlib.import_module("honest").full_plan
-    plan = full_plan(["ORL"], ["BMVC", "KNNLeiden"], 3, preparation)
+    plan = script("honest").full_plan(["ORL"], ["BMVC", "KNNLeiden"], 3, preparation)
     assert plan.methods == names

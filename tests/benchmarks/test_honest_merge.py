@@ -2,21 +2,15 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
 
 @pytest.fixture
-def honest_merge(monkeypatch):
-    """The script, imported as it is when it runs."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import honest_merge
-
-    return honest_merge
+def honest_merge(script):
+    return script("honest_merge")
 
 
 def content(method, acc, agreement):

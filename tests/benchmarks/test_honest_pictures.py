@@ -2,22 +2,16 @@
 
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
 
 @pytest.fixture
-def pictures(monkeypatch):
-    """The script, imported as it is when it runs."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import honest_pictures
-
-    return honest_pictures
+def pictures(script):
+    return script("honest_pictures")
 
 
 def entry(method, data, acc, **fields):

@@ -24,7 +24,7 @@ FACTORS = ("estimator", "place", "input", "rows", "use")
 
 # Both sides of every threshold: rows of a block, rows that are sampled, and state that
 # stays in memory, is spilled (wide views) or made again (narrower ones).
-FEW_ROWS, MANY_ROWS = 300, 900
+FEW_ROWS, MANY_ROWS = 300, 600
 LOW = {"block_rows": 128, "sampled_rows": 500, "state_room": 160_000}
 WIDTHS = {
     "narrow dense": (6, 8),
@@ -156,10 +156,17 @@ def plain(opened):
     return fit
 
 
+@pytest.fixture
+def to_one_more(few_candidates, monkeypatch):
+    """What ``n_clusters="auto"`` tries goes to one more than there are."""
+    tried = range(2, inputs.N_CLUSTERS + 2)
+    monkeypatch.setattr("manyview.selection.CANDIDATES", tried)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::manyview.errors.ManyviewWarning")
 @pytest.mark.parametrize("cell", SELECTED, ids=lambda cell: cell.key)
-@pytest.mark.usefixtures("few_candidates")
+@pytest.mark.usefixtures("to_one_more")
 def test_selection(cell, opened, plain, tmp_path, request, monkeypatch):
     if "engine" in PLACES[cell.place]:
         there = request.getfixturevalue("workers")
@@ -281,9 +288,10 @@ def test_the_command_fails_for_what_failed_or_was_left_out(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_cells_run_in_processes_of_their_own(tmp_path):
+def test_cells_run_in_processes_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "N_KILLS", 1)
     results = running.Results(tmp_path / "matrix.jsonl", "code", "machine")
-    killed = Cell("ConcatKMeans", "memory", "mapped .npy", 300, KILLED)
+    killed = Cell("ConcatKMeans", "memory", "narrow dense", 300, KILLED)
     refused = Cell("FMVACC", "memory", "narrow dense", 300, cells.PREDICT)
     broken = Cell("ConcatKMeans", "memory", "narrow dense", 300, "juggle")
     said = []

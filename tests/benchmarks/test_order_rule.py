@@ -1,18 +1,16 @@
-import subprocess
-import sys
-from pathlib import Path
+from contextlib import nullcontext
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "order_rule.py"
-
 
 @pytest.mark.slow
-def test_the_quick_run_finds_equal_labels_in_every_line(tmp_path):
-    pytest.importorskip("distributed", reason="Dask is not installed")
+def test_the_quick_run_finds_equal_labels_in_every_line(
+    run, script, workers, tmp_path, monkeypatch
+):
+    there = nullcontext(workers)
+    monkeypatch.setattr(script("order_rule"), "cluster", lambda memory: there)
     page = tmp_path / "order_rule.md"
-    command = [sys.executable, "-W", "ignore", SCRIPT, "--quick", "--dask"]
-    subprocess.run([*command, "--out", page], check=True)
+    run("order_rule", "--quick", "--dask", "--out", page)
     lines = page.read_text(encoding="utf-8").splitlines()
     rows = [line for line in lines if line.startswith("| small")]
     assert len(rows) == 4

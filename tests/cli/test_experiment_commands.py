@@ -20,6 +20,7 @@ def toy(tmp_path):
     return path
 
 
+@pytest.mark.usefixtures("tasks_here")
 def test_compare_prints_and_writes_its_tables(toy, tmp_path, capsys):
     out = tmp_path / "out"
     call = ["compare", str(toy), "--methods", "concatkmeans", "--seeds", "1"]

@@ -36,6 +36,7 @@ def test_the_tables_line_variants_up_with_the_papers(record):
 
 @pytest.mark.slow
 @pytest.mark.data
+@pytest.mark.usefixtures("tasks_here")
 def test_ccv_shows_the_papers_pattern_as_filed_and_none_shuffled(data_dir, tmp_path):
     # Those near 0.1 spread by 0.02 and get one seed; the means of the others are near
     # each other.

@@ -6,6 +6,7 @@ from manyview.experiments.execute import execute
 from manyview.experiments.results_file import Results
 
 
+@pytest.mark.usefixtures("tasks_here")
 def test_a_traced_run_is_drawn_view_by_view_and_round_by_round(small, tmp_path):
     pytest.importorskip("matplotlib")
     results = Results(tmp_path)

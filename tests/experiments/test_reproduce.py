@@ -6,6 +6,7 @@ from manyview.experiments.reproduce import data_table, reproduce
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("tasks_here")
 def test_one_command_writes_everything_and_resumes(small, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     grids = {"lam-beta": {"lam": (0.1, 1.0), "beta": (0.1, 1.0)}}

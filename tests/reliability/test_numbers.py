@@ -8,7 +8,7 @@ from reliability import numbers
 
 @pytest.mark.slow
 def test_hard_views():
-    n_fits, losses = numbers.try_all(numbers.hard_data_cases())
+    n_fits, losses = numbers.try_all(numbers.hard_data_cases(short=True))
     assert losses == []
     assert n_fits > 100
 
@@ -22,13 +22,13 @@ def test_hard_settings():
 
 @pytest.mark.slow
 def test_seeds():
-    _, losses = numbers.try_all(numbers.seed_cases(2))
+    _, losses = numbers.try_all(numbers.seed_cases(2, short=True))
     assert losses == []
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits():
-    _, losses = numbers.repeated()
+    _, losses = numbers.repeated(short=True)
     assert losses == []
 
 
