@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.engine.threads import side_by_side
-from manyview.kmeans.first_centres import distinct_rows, spread_rows
+from manyview.kmeans.first_centres import distinct_rows
 from manyview.kmeans.passes import kmeans_anchors
 from manyview.kmeans.row_products import anchors_by_products, row_products
 
@@ -75,13 +74,3 @@ def test_known_products_find_the_same_rows():
     order = np.random.default_rng(6).permutation(80)
     found = distinct_rows(rows, order, 40, rows @ rows.T)
     np.testing.assert_array_equal(found, distinct_rows(rows, order, 40))
-
-
-@pytest.mark.parametrize("width", [3, 300])
-def test_searches_in_several_threads_find_what_each_finds_alone(width):
-    rows = np.random.default_rng(0).normal(size=(400, width))
-    jobs = [
-        lambda seed=seed: spread_rows(rows, 9, np.random.default_rng(seed))
-        for seed in range(6)
-    ]
-    np.testing.assert_array_equal(side_by_side(jobs), [job() for job in jobs])

@@ -11,9 +11,7 @@ of every distance: anchors would hang on the order in which column means were su
 
 import math
 from collections.abc import Iterator
-from contextlib import nullcontext
 from functools import partial
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,12 +42,6 @@ LOOKS = (1.25, 4.0)
 COMPARED = 512
 LEVEL_SUM = 1e-5  # starts whose sums of squares differ by less are level
 DRAWN_AT_ONCE = 2**22  # random numbers: 16 MB of float32
-# Of so few numbers one search at a time: steps are so short that threads would hand
-# the interpreter to and fro, and two searches take longer than one after the other.
-FEW_NUMBERS = 2**16
-
-
-_in_turn = Lock()
 
 
 class Points(NamedTuple):
@@ -91,11 +83,9 @@ def spread_rows(
         pick = partial(_pick_on_host, points, _turned(points), n_tries)
     if is_on_gpu(lengths):
         pick = recorded(pick, lengths.device)
-    small = is_numpy_array(rows) and rows.size <= FEW_NUMBERS
-    with _in_turn if small else nullcontext():
-        while len(picks) < n_clusters:
-            nearest, picked = pick(nearest, next(times))
-            picks.append(xp.asarray(picked, copy=True))
+    while len(picks) < n_clusters:
+        nearest, picked = pick(nearest, next(times))
+        picks.append(xp.asarray(picked, copy=True))
     return to_host(xp.stack(picks, axis=1))
 
 
