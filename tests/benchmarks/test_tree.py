@@ -1,17 +1,10 @@
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "tree.py"
 
 
 @pytest.mark.slow
-def test_groups_that_nobody_told_of_are_a_cut_in_the_quick_run(tmp_path):
+def test_groups_that_nobody_told_of_are_a_cut_in_the_quick_run(run, tmp_path):
     page = tmp_path / "tree.md"
-    command = [sys.executable, "-W", "ignore", SCRIPT, "--quick", "--out", page]
-    subprocess.run([*command, "--seeds", "1"], check=True)
+    run("tree", "--quick", "--out", page, "--seeds", 1)
     lines = page.read_text(encoding="utf-8").splitlines()
     (row,) = [line for line in lines if line.startswith("| 4 ")]
     clusters, cut = [float(x) for x in row.split("|")[2:4]]
