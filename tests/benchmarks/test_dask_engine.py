@@ -1,20 +1,16 @@
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "dask_engine.py"
+pytestmark = pytest.mark.unchecked  # what the passes cost is counted
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["ratio", "disk"])
-def test_quick_runs_measure_every_pass(tmp_path, what):
+def test_quick_runs_measure_every_pass(run, tmp_path, what):
     pytest.importorskip("distributed", reason="Dask is not installed")
     out = tmp_path / "out.json"
-    where = ["--folder", str(tmp_path), "--out", str(out)]
-    subprocess.run([sys.executable, SCRIPT, what, "--quick", *where], check=True)
+    run("dask_engine", what, "--quick", "--folder", tmp_path, "--out", out)
     found = json.loads(out.read_text(encoding="utf-8"))
     assert found["machine"]["cores"] >= 1
     rounds = [p for p in found["passes"] if p["pass"] == "Round 1"]
