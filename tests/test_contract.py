@@ -23,10 +23,11 @@ METHODS = [
     for method in all_methods()
     if method.is_installed
 ]
+FEW = {"max_iter": 3, "n_init": 2}
 VARIANTS = [
-    SequenceS2MVTC(smoothing_weight=0.0),
-    SequenceS2MVTC(smoothing_weight=0.0, kernel="linear"),
-    SequenceS2MVTC(graph=True),
+    SequenceS2MVTC(smoothing_weight=0.0, **FEW),
+    SequenceS2MVTC(smoothing_weight=0.0, kernel="linear", **FEW),
+    SequenceS2MVTC(graph=True, **FEW),
 ]
 
 

@@ -163,10 +163,10 @@ def test_first_codes_are_signs_of_principal_components():
 def test_level_on_ccv_with_the_tuned_setting(load_npz):
     views, labels = load_npz("CCV")
     tuned = {"n_bits": 256, "r": 9.0, "beta": 10.0, "init_view": 1}
-    found = (BMVC(20, **tuned, random_state=s).fit_predict(views) for s in range(2))
-    scores = [clustering_scores(labels, f) for f in found]
-    assert np.mean([s["ACC"] for s in scores]) == pytest.approx(0.2384, abs=0.02)
-    assert np.mean([s["NMI"] for s in scores]) == pytest.approx(0.2090, abs=0.02)
+    found = BMVC(20, **tuned, random_state=0).fit_predict(views)
+    scores = clustering_scores(labels, found)
+    assert scores["ACC"] == pytest.approx(0.2384, abs=0.02)
+    assert scores["NMI"] == pytest.approx(0.2090, abs=0.02)
 
 
 def test_the_authors_start_from_one_view_and_one_draw(three_views):

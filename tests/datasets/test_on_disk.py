@@ -259,14 +259,16 @@ def test_a_piece_is_unpacked_once_and_only_where_rows_are_asked_for(
     assert sorted(asked[1:]) == [("unpack", g) for g in range(4)]
 
 
-@pytest.mark.parametrize("name", ["x.parquet", "x.zarr"])
-def test_a_fit_loads_no_parser_into_the_calling_process(tmp_path, name):
-    WRITERS[name](tmp_path / name, np.random.default_rng(0).normal(size=(80, 3)))
+def test_a_fit_loads_no_parser_into_the_calling_process(tmp_path):
+    paths = [str(tmp_path / name) for name in ("x.parquet", "x.zarr")]
+    for write, path in zip((write_parquet, write_zarr), paths, strict=True):
+        write(path, np.random.default_rng(0).normal(size=(80, 3)))
     script = f"""
     import sys
     from manyview import AnchorSpectral
-    model = AnchorSpectral(2, random_state=0).fit({str(tmp_path / name)!r})
-    assert len(model.predict({str(tmp_path / name)!r})) == 80
+    for path in {paths}:
+        model = AnchorSpectral(2, random_state=0).fit(path)
+        assert len(model.predict(path)) == 80
     print(sorted({{"pyarrow.parquet", "zarr"}} & set(sys.modules)))
     """
     done = subprocess.run(

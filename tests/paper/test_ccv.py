@@ -71,8 +71,8 @@ def test_ccv_shuffled_falls_apart(ccv):
     views, labels, anchors = ccv
     shuffle = np.random.default_rng(0).permutation(len(labels))
     shuffled = [x[shuffle] for x in views]
-    scores = scores_of(shuffled, labels[shuffle], anchors, n_seeds=2)
-    assert scores["ACC"].mean() <= 0.20
+    scores = scores_of(shuffled, labels[shuffle], anchors, n_seeds=1)
+    assert scores["ACC"][0] <= 0.20
 
 
 @empty_clusters
