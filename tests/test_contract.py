@@ -14,7 +14,7 @@ from manyview.sequence_s2mvtc import SequenceS2MVTC
 
 # The whole contract holds after few steps, too.
 QUICK = {
-    "TURTLE": {"n_steps": 30},
+    "TURTLE": {"n_steps": 30, "n_inner_steps": 3},
     "SFMC": {"max_iter": 6},
     "FastMICE": {"n_anchors": 100, "n_members": 4},
 }

@@ -74,6 +74,7 @@ def test_progress_counts_every_run_once(executed, tmp_path):
     assert seen == [(n, len(runs)) for n in range(len(runs) + 1)] * 2
 
 
+@pytest.mark.usefixtures("tasks_here")
 def test_failed_runs_are_tried_again_when_asked(executed):
     _, runs, results = executed
     n_lines = len(results.path.read_text().splitlines())
@@ -153,6 +154,7 @@ def test_a_run_over_its_memory_is_recorded(tmp_path):
     assert "Memory" in record["error"]
 
 
+@pytest.mark.usefixtures("tasks_here")
 def test_a_data_file_that_is_gone_fails_every_run_of_it(tmp_path):
     from manyview.experiments.data_set import DataSet
 
