@@ -100,14 +100,16 @@ def test_blocks_are_found_with_their_line_and_reason() -> None:
 
 
 @pytest.fixture
-def few_digits(monkeypatch: Any) -> None:
-    """Every third of the digits: as many classes, views and steps of a fit."""
+def few_rows(monkeypatch: Any) -> None:
+    """A third of the digits, and 200 rows for a number of clusters: the same steps."""
     some = manyview.datasets.load_digits_views()[::3]
     monkeypatch.setattr(manyview.datasets, "load_digits_views", lambda: some)
+    monkeypatch.setattr("manyview.stages.embedded_sample.SAMPLE_ROWS", 200)
+    monkeypatch.setattr("manyview.stages.no_clusters.N_CLOUDS", 2)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_digits")
+@pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("page", pages("python"), ids=short)
 def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """The blocks of a page follow each other, as a reader would type them."""
@@ -160,6 +162,7 @@ def folder_of_files(tmp_path: Path, monkeypatch: Any) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("page", pages(*SHELL), ids=short)
 def test_commands_run(page: Path, folder_of_files: Path, capsys: Any) -> None:
     for name in ("matplotlib", "plotly"):
@@ -193,7 +196,7 @@ def test_commands_and_scripts_are_known(page: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_digits")
+@pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_run_and_draw(example: Path, tmp_path: Path, monkeypatch: Any) -> None:
     figures = pytest.importorskip("matplotlib.figure", reason="no matplotlib")
