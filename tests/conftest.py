@@ -116,8 +116,9 @@ def xp(request: pytest.FixtureRequest):
 
 @pytest.fixture
 def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What ``n_clusters="auto"`` tries is 2 to 7, against two clouds of each shape."""
+    """What ``n_clusters="auto"`` tries on 200 rows is 2 to 7, against four clouds."""
     monkeypatch.setattr("manyview.selection.CANDIDATES", range(2, 8))
+    monkeypatch.setattr("manyview.stages.embedded_sample.SAMPLE_ROWS", 200)
     monkeypatch.setattr("manyview.stages.no_clusters.N_CLOUDS", 2)
 
 

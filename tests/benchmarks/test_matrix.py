@@ -158,10 +158,9 @@ def plain(opened):
 
 @pytest.fixture
 def to_one_more(few_candidates, monkeypatch):
-    """What ``n_clusters="auto"`` tries on 200 rows goes to one more than there are."""
+    """What ``n_clusters="auto"`` tries goes to one more than there are."""
     tried = range(2, inputs.N_CLUSTERS + 2)
     monkeypatch.setattr("manyview.selection.CANDIDATES", tried)
-    monkeypatch.setattr("manyview.stages.embedded_sample.SAMPLE_ROWS", 200)
 
 
 @pytest.mark.slow

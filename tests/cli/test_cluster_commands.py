@@ -127,6 +127,7 @@ def test_an_earlier_run_needs_force(manyview, folder) -> None:
     assert json.loads(Path("run/run.json").read_text())["settings"]["n_clusters"] == 2
 
 
+@pytest.mark.usefixtures("few_candidates")
 def test_choose_k_counts_and_draws(manyview, folder: Path) -> None:
     code, out, _ = manyview(
         "choose-k", "a.npy", "b.npy", "--to", 5, "--figure", "k", "--json"
