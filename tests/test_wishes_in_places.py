@@ -98,7 +98,7 @@ def place(request, tmp_path_factory):
     params = {"engine": request.getfixturevalue("workers")}
     if request.param == "dask on cuda":
         params["device"] = "cuda"
-    return Place(lambda xs: [da.from_array(x, chunks=(200, -1)) for x in xs], params)
+    return Place(lambda xs: [da.from_array(x, chunks=(100, -1)) for x in xs], params)
 
 
 def host(values):
