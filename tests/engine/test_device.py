@@ -1,12 +1,14 @@
 """The torch path on the CPU: the same numbers, tensors in and out, clear errors."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.engine.contract import Result, lowered
-from manyview.engine.device import DeviceEngine, find_device
+from manyview.engine.device import DeviceEngine, find_device, rows_within
 from manyview.engine.local import open_engine
 from manyview.errors import DependencyError, DeviceError, InputError
 from manyview.views.views import Views
@@ -144,6 +146,17 @@ def test_data_that_does_not_fit_is_streamed_or_refused(three_views, monkeypatch)
     monkeypatch.setattr("manyview.engine.device.free_memory", lambda device: 2**20)
     with pytest.raises(DeviceError, match="smallest useful block"):
         DeviceEngine(views, np.float32, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_a_refusal_says_is_needed_is_enough_and_more_than_there_is(dtype):
+    widths, kind = [1300], np.dtype(dtype)
+    with pytest.raises(DeviceError, match="smallest useful block") as caught:
+        rows_within(2**28, widths, kind, "cuda")
+    need = float(re.search(r"needs ([\d.]+) GiB", str(caught.value)).group(1))
+    assert rows_within(int((need + 0.05) * 2**30), widths, kind, "cuda")
+    with pytest.raises(DeviceError):
+        rows_within(int((need - 0.05) * 2**30), widths, kind, "cuda")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU here")

@@ -332,9 +332,10 @@ def rows_within(
     if free is None:
         return HOST_BLOCK_ROWS
     widest = max(*n_features, 1024)
-    rows = int(WORK_SHARE * free / (widest * (4 * 8 + 2 * dtype.itemsize)))
+    row = widest * (4 * 8 + 2 * dtype.itemsize)
+    rows = int(WORK_SHARE * free / row)
     if rows < LEAST_BLOCK_ROWS:
-        need = LEAST_BLOCK_ROWS * widest * 40 / WORK_SHARE / 2**30
+        need = LEAST_BLOCK_ROWS * row / WORK_SHARE / 2**30
         raise DeviceError(
             f"device='{device}' has {free / 2**30:.1f} GiB free; the smallest useful "
             f"block of these views needs {need:.1f} GiB. Free memory there, or use "
