@@ -203,7 +203,7 @@ def _no_less(d: FloatArray, k: int) -> FloatArray:
     Of the least of every few, which are fewer to look through.
     """
     width = d.shape[1] // FEW_TOGETHER
-    if width >= k:
+    if width >= max(k, 1):
         few = d[:, : FEW_TOGETHER * width].reshape(len(d), FEW_TOGETHER, width)
         d = few.min(axis=1)
     return np.asarray(np.partition(d, k - 1, axis=1)[:, k - 1])
