@@ -262,7 +262,12 @@ def test_row_order_table_of_ccv_is_up_to_date() -> None:
 
 @pytest.mark.parametrize(
     ("page", "name"),
-    [("performance", "growth"), ("performance", "disk"), ("dask", "dask plan")],
+    [
+        ("performance", "growth"),
+        ("performance", "disk"),
+        ("performance", "wide disk"),
+        ("dask", "dask plan"),
+    ],
 )
 def test_planned_times_are_within_a_factor_of_two_of_those_measured(
     page: str, name: str

@@ -221,3 +221,18 @@ def test_set_up_counts_where_rows_are_few():
     model, columns = S2MVTC(20), [64, 64, 64]
     small, large = (model.plan((n, columns)).seconds for n in (5_000, 500_000))
     assert small > large / 40
+
+
+def test_a_scratch_file_that_memory_can_hold_is_read_as_fast_as_it_is_copied(
+    monkeypatch,
+):
+    """The system keeps it in its cache; of a larger one it asks the disk."""
+    model = S2MVTC(20, memory_limit="2GB")
+
+    def seconds(memory):
+        monkeypatch.setattr("manyview.engine.plan.physical_memory", lambda: memory)
+        plan = model.plan((10**6, [512, 512]))
+        assert "disk" in plan.places.values()
+        return plan.seconds
+
+    assert seconds(2**36) + 10 < seconds(2**31)

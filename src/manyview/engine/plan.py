@@ -17,6 +17,10 @@ from manyview.engine.local import MOST_SHARE
 from manyview.engine.resources import n_cores, physical_memory, resident_bytes
 from manyview.engine.scratch import DRIVER, READ_RATE, Budget
 
+# Bytes a second from a scratch file of which memory has room for a copy, twice over:
+# the system keeps it in its cache, and reading is copying.
+CACHED_RATE = 1e10
+CACHE_SHARE = 0.5
 # Bytes a second between the workers and the driver: a network of 10 Gbit/s.
 NETWORK_RATE = 1.2e9
 # Seconds that a pass waits for a scheduler, and more for every worker (timed on one
@@ -154,7 +158,7 @@ def make_plan(
     share, at_once = 1.0 / max(workers, 1), 1 if workers else threads
     budget = None if limit is None else Budget(limit, work.block_bytes)
     held = DRIVER + work.block_bytes + (WORKER_BYTES if workers else resident_bytes())
-    places, sizes = {}, {}
+    places, sizes, spilled = {}, {}, 0.0
     seconds = work.flops / (rate * threads) + work.touched / (FEATURE_RATE * threads)
     seconds += work.setup_flops / (rate * cores) + work.setup_seconds
     seconds += work.setup_touched / (FEATURE_RATE * cores)
@@ -178,12 +182,14 @@ def make_plan(
         if place == "memory":
             held += n_bytes
         elif place == "disk":
-            seconds += work.reads * n_bytes / READ_RATE
+            spilled += n_bytes
         elif remake is not None:
             # Once is counted already.
             again = remake + n_bytes / (FEATURE_RATE * at_once)
             seconds += (need.uses - 1) * again
         places[need.name], sizes[need.name] = place, n_bytes
+    is_cached = not workers and spilled <= CACHE_SHARE * physical_memory()
+    seconds += work.reads * spilled / (CACHED_RATE if is_cached else READ_RATE)
     return Plan(
         n_samples=work.n_samples,
         places=places,
