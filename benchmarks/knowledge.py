@@ -37,9 +37,9 @@ from honest import ELEVEN
 from manyview import S2MVTC
 from manyview.errors import ManyviewWarning
 from manyview.experiments.data_set import DataSet, found
+from manyview.experiments.preparation import on_our_scaling
 from manyview.files.atomic import write_text
 from manyview.metrics import accuracy
-from manyview.stages.scaling import apply_scaling
 
 SHARE = 0.05
 WRONG = 0.1
@@ -73,13 +73,11 @@ def links(classes: Any, rng: np.random.Generator) -> tuple[dict[str, Any], Any]:
     return {"must_link": pairs[same], "cannot_link": pairs[~same]}, np.unique(pairs)
 
 
-def side_by_side(views: Any, model: Any) -> Any:
-    """The views as the model prepares them, in all of one spread, as one table."""
-    scalings, order = model._passes.start.features.scalings, model._passes.view_order
+def side_by_side(views: Any, k: int) -> Any:
+    """The views as a fit prepares them, in all of one spread, as one table."""
     parts = []
-    for x, v in zip(views.arrays, np.argsort(order), strict=True):
-        x = apply_scaling(x if sp.issparse(x) else np.asarray(x, float), scalings[v])
-        x = x.toarray() if sp.issparse(x) else x
+    for x in on_our_scaling(views, k, seed=0).arrays:
+        x = np.asarray(x.toarray() if sp.issparse(x) else x, float)
         x = x - x.mean(axis=0)
         parts.append(x / np.sqrt((x * x).sum(axis=1).mean()))
     X = np.concatenate(parts, axis=1)
@@ -118,7 +116,7 @@ def measure(data: DataSet, seeds: int) -> dict[str, Any]:
     classes = np.unique(views.labels, return_inverse=True)[1]
     k, n = int(classes.max()) + 1, len(classes)
     lines = []
-    X = side_by_side(views, S2MVTC(k, random_state=0).fit(views))
+    X = side_by_side(views, k)
     most = with_most_labels(X, classes)
     for seed in range(seeds):
         rng = np.random.default_rng(seed)

@@ -29,6 +29,7 @@ from manyview.files import container
 from manyview.files.schema import PLACE
 from manyview.methods import all_methods
 from manyview.stages.durations import seconds
+from reliability.numbers import FEW_STEPS
 
 VERSION = re.escape(manyview.__version__)
 
@@ -79,7 +80,7 @@ def test_every_method_comes_back_whole(method, tmp_path):
     if not method.is_installed:
         pytest.skip(f"{method.name} needs a library that is not installed")
     views = example_views()
-    few_steps = {"n_steps": 30} if method.name == "TURTLE" else {}
+    few_steps = FEW_STEPS.get(method.name, {})
     model = method.estimator(n_clusters=3, random_state=0, **few_steps).fit(views)
     again = manyview.load_model(model.save(tmp_path / "m.manyview"))
     assert type(again) is type(model)

@@ -109,8 +109,9 @@ class FastMICE(ComparedMethod):
         Xs = [scaled(x, self.scaling) for x in Xs]
         members = [self._member(Xs, child) for child in rng.spawn(self.n_members)]
         embedding = transfer_cut(memberships(members), self.n_clusters)
-        how = (rng, CONSENSUS_INIT, CONSENSUS_ITER)
-        found = spherical_kmeans(embedding, self.n_clusters, *how)
+        found = spherical_kmeans(
+            embedding, self.n_clusters, rng, CONSENSUS_INIT, CONSENSUS_ITER
+        )
         # A cluster can stay empty where rows repeat; labels have no gaps.
         _, labels = np.unique(found.labels, return_inverse=True)
         self.n_iter_ = found.n_iter

@@ -147,8 +147,9 @@ class FMVACC(ComparedMethod):
         self.objective_ = [fit.objective for fit in fits]
         self.n_iter_ = max(len(fit.objective) for fit in fits)
         embedding = singular_rows(fuse(graphs, self.matches_))
-        how = (self.n_clusters, self.n_init, rng, self.protocol)
-        labels = cluster_rows(embedding, *how)
+        labels = cluster_rows(
+            embedding, self.n_clusters, self.n_init, rng, self.protocol
+        )
         self.embedding_ = restored(embedding, order)
         return self._store_labels(restored(labels, order))
 

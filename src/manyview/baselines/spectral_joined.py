@@ -91,6 +91,7 @@ def cut_in_parts(graph: sp.csr_array, n_clusters: int, seed: int) -> IntArray:
     with warnings.catch_warnings():
         # More pieces than one are no mistake of the caller's: they are clusters.
         warnings.filterwarnings("ignore", message="Graph is not fully connected")
-        how = {"n_clusters": n_clusters, "random_state": seed}
-        found = spectral_clustering(sp.csr_matrix(graph), **how)
+        found = spectral_clustering(
+            sp.csr_matrix(graph), n_clusters=n_clusters, random_state=seed
+        )
     return np.asarray(found, dtype=np.intp)

@@ -143,8 +143,9 @@ def refer(
     near, columns = map(to_host, _near(d))
     same = SAME_PLACE * float(near.mean()) or 1.0
     usual = tuple(_usual(to_host(s), both=i == 0) for i, s in enumerate(sizes))
-    of = (drawn.rows[there], there, points, labels[there])
-    plain = Reference(*of, near, same, usual)
+    plain = Reference(
+        drawn.rows[there], there, points, labels[there], near, same, usual
+    )
     far, unlike = map(to_host, _compare(d, like(plain.labels, d), plain)[:2])
     # One neighbour of ten is no less than two deviations: nobody is that sure.
     doubt = max(float(unlike.std()), 0.5 / NEIGHBOURS)

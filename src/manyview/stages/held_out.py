@@ -361,5 +361,7 @@ def _worth(scores: Matrix, cluster: Matrix) -> float:
         np.exp(np.multiply(gaps, factor, out=buffer), out=buffer)
         return float(np.log(buffer.sum(axis=1)).mean() - factor * own)
 
-    how: Any = {"bounds": WORTH, "method": "bounded", "options": {"xatol": 0.05}}
-    return float(np.exp(minimize_scalar(unlikeliness, **how).x))
+    found = minimize_scalar(
+        unlikeliness, bounds=WORTH, method="bounded", options={"xatol": 0.05}
+    )
+    return float(np.exp(found.x))

@@ -83,8 +83,9 @@ def prepare_features(
 def set_up_sequence(model: Any, ready: Prepared, *, reduces: bool) -> Setup:
     """Ridges, and the start of the rounds from the graph or from directions."""
     engine, drawn, scalings, seeds, anchors, plain, grams, _, _ = ready
-    how = (model.lam, model.rank_tol)
-    features, ridges = fit_features(plain, grams, *how, reduces=reduces)
+    features, ridges = fit_features(
+        plain, grams, model.lam, model.rank_tol, reduces=reduces
+    )
     even = np.ones(len(anchors))
     if not model.graph:
         width, signs = (
