@@ -504,3 +504,19 @@ def test_ccv_is_the_same_from_shuffled_files(dtype, load_npz, tmp_path):
     here = S2MVTC(**how).fit(views).labels_
     files = on_disk([x[p] for x in views], tmp_path)
     assert same(here[p], S2MVTC(memory_limit="1GB", **how).fit(files).labels_)
+
+
+@pytest.mark.data
+@FLOATS
+def test_every_row_as_an_anchor_gives_the_same_from_shuffled_files(
+    dtype, load_npz, tmp_path
+):
+    """No row of 3Sources is away from all anchors but by the rounding of wide rows."""
+    views, labels = load_npz("3Sources")
+    views = [x.astype(dtype) for x in views]
+    p = np.random.default_rng(2).permutation(len(labels))
+    model = S2MVTC(6, anchors=views, random_state=0)
+    here = model.fit(views).labels_
+    files = on_disk([x[p] for x in views], tmp_path)
+    there = model.set_params(memory_limit="1GB").fit(files).labels_
+    assert same(here[p], there)

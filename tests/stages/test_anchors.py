@@ -6,6 +6,7 @@ Features made once or made again, Phi or Psi, are the same.
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 
 from manyview import S2MVTC
 from manyview.engine.contract import Result, lowered
@@ -100,6 +101,18 @@ def test_width_where_every_row_is_an_anchor_is_the_anchors_spacing():
     expected = np.sqrt(apart.min(axis=1)).mean()
     assert spacing(x, x.dtype) == pytest.approx(expected)
     assert widths(engine_of(x), x) == [pytest.approx(2 * expected)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_of_wide_rows_is_no_distance_from_their_own_anchor(dtype):
+    """Sums of so many products: one row beyond their rounding would be the width."""
+    x = np.random.default_rng(8).random((80, 20_000))
+    x = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(dtype)
+    expected = cdist(x, x)[~np.eye(80, dtype=bool)].reshape(80, 79).min(axis=1).mean()
+    assert spacing(x, x.dtype) == pytest.approx(expected, rel=1e-4)
+    engine = LocalEngine(Views([sp.csr_array(x)]), dtype)
+    kernels = make_kernels(engine, "rbf", (PLAIN,), (x,))
+    assert kernels[0].width == pytest.approx(2 * expected, rel=1e-4)
 
 
 def test_spacing_ignores_copies_and_needs_two_places():

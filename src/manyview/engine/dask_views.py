@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
-from manyview.arrays.ops import to_host
+from manyview.arrays.ops import dtype_of, to_host
 from manyview.engine.partition import join_chunks, join_sealed
 from manyview.engine.travel import Sealed
 from manyview.errors import InputError, InputTypeError
@@ -143,8 +143,7 @@ def _row_bytes_of(array: Any) -> float:
     if sp.issparse(array):
         n_bytes = int(array.data.nbytes + array.indices.nbytes)
         return n_bytes / max(int(array.shape[0]), 1)
-    kind = np.dtype(str(array.dtype).removeprefix("torch."))
-    return int(array.shape[1]) * kind.itemsize
+    return int(array.shape[1]) * dtype_of(array).itemsize
 
 
 def _apply(*chunks: Any, function: Callable[[Views], Any], names: Any) -> Any:

@@ -57,6 +57,7 @@ LAM_SHARE = 0.01
 MOST_FEW_ROWS = 4096  # their inner products take 128 MB
 TOGETHER = 2**22  # entries of views whose rows are prepared together: 32 MB
 CENTRE_ROWS = 500  # show how large the rounding of a float32 Gram is
+ROUNDED = 16.0  # units in the last place, of |x|²: what |x − x|² may come to
 
 
 class Kernel(NamedTuple):
@@ -197,10 +198,18 @@ def spacing(anchors: Array, dtype: np.dtype[Any]) -> float:
     """
     anchors = to_host(anchors)
     d = squared_distances(anchors, anchors)
-    noise = 16 * np.finfo(dtype).eps * row_norms(anchors)
+    noise = rounding(anchors.shape[1], np.finfo(dtype).eps) * row_norms(anchors)
     nearest = np.where(d > noise[:, None], d, np.inf).min(axis=1)
     apart = nearest[np.isfinite(nearest)]
     return float(np.sqrt(apart).mean()) if apart.size else 0.0
+
+
+def rounding(width: int, eps: float) -> float:
+    """Share of |x|² that |x|² + |a|² − 2 x·a may come to where x is a.
+
+    Errors of wider rows add up like steps to either side.
+    """
+    return max(ROUNDED, 2.0 * math.sqrt(width)) * eps
 
 
 @touches(writes=["D"])
@@ -218,7 +227,8 @@ def width_step(block: Block, state: State, shared: Features) -> Result:
         # of rows of zeros.
         eps = xp.finfo(d.dtype).eps
         largest = xp.max(row_norms(cast(shared.kernels[v].anchors, d))) ** 0.5
-        noise = 4 * eps**0.5 * row_norms(rows) ** 0.5 + 16 * eps * largest
+        share = rounding(x.shape[1], eps)
+        noise = share**0.5 * row_norms(rows) ** 0.5 + ROUNDED * eps * largest
         nearest = nearest * in_float64(nearest > in_float64(noise))
         own = block.there(v)
         there = xp.ones_like(nearest) if own is None else in_float64(like(own, nearest))
@@ -273,14 +283,9 @@ def plain_features(
         # A device multiplies float64 as fast.
         return found
     weight = math.inf if lam is None else lam
-    centres = [
-        ridge.quick_centre(
-            features(drawn.view(v)[:CENTRE_ROWS], scalings[v], kernels[v]),
-            weight,
-            engine.n_samples,
-        )
-        for v in range(len(anchors))
-    ]
+    few = [drawn.view(v)[:CENTRE_ROWS] for v in range(len(anchors))]
+    phis = map(features, few, scalings, kernels)
+    centres = [ridge.quick_centre(phi, weight, engine.n_samples) for phi in phis]
     return found._replace(centres=tuple(centres))
 
 
