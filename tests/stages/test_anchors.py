@@ -365,12 +365,20 @@ def test_quick_grams_of_a_sample_keep_what_float32_would_lose():
     assert error < 1e-3 * np.linalg.norm(expected, 2)
 
 
-@pytest.mark.parametrize(("lam", "most"), [(1e-9, 30), (0.1, 60), (None, 60)])
-def test_small_ridge_weights_and_few_rows_ask_for_exact_grams(lam, most):
+@pytest.mark.parametrize(("lam", "most"), [(1e-9, 30), (1e-9, 60), (None, 60)])
+def test_small_ridge_weights_ask_for_exact_grams_and_few_rows_without_one(lam, most):
     engine, small, _ = opened(block_rows=20, dtype=np.float32)
     plain = plain_of(engine, small, lam, most)
     assert not any(c is not None for c in plain.centres)
     assert not plain.sampled
+
+
+@pytest.mark.parametrize("most", [30, 60])
+def test_a_large_ridge_weight_is_content_with_float32_however_many_rows(most):
+    engine, small, _ = opened(block_rows=20, dtype=np.float32)
+    plain = plain_of(engine, small, 10.0, most)
+    assert not plain.sampled and all(c is not None for c in plain.centres)
+    assert plain_of(engine, small, 0.1, most).centres[0] is not None
 
 
 def test_a_weight_that_follows_the_gram_is_content_with_a_sample():

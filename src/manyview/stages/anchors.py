@@ -279,13 +279,14 @@ def plain_features(
     some = drawn if rough else None
     kernels = make_kernels(engine, kernel, scalings, anchors, keep=keep, drawn=some)
     found = Features(scalings, kernels, keep=keep, sampled=rough)
-    if engine.n_samples <= sizes.sampled_rows or is_torch_array(drawn.block.views[0]):
-        # A device multiplies float64 as fast.
+    on_device = is_torch_array(drawn.block.views[0])  # multiplies float64 as fast
+    if on_device or (lam is None and not rough):
         return found
     weight = math.inf if lam is None else lam
     few = [drawn.view(v)[:CENTRE_ROWS] for v in range(len(anchors))]
+    how = (weight, engine.n_samples)
     phis = map(features, few, scalings, kernels)
-    centres = [ridge.quick_centre(phi, weight, engine.n_samples) for phi in phis]
+    centres = side_by_side([partial(ridge.quick_centre, phi, *how) for phi in phis])
     return found._replace(centres=tuple(centres))
 
 
@@ -317,11 +318,13 @@ def fit_features(
     Without `lam` it is `LAM_SHARE` of the mean eigenvalue of each view's Gram, which
     neither rows nor anchors change. Without `reduces` Phi stays for other ridges.
     """
-    ridges = []
+    jobs = []
     for matrix, mean in grams:
         own = LAM_SHARE * ridge.mean_eigenvalue(matrix) if lam is None else lam
-        shrinks = reduces and plain.keep
-        ridges.append(ridge.factor_gram(matrix, mean, own, rank_tol, reduces=shrinks))
+        job = partial(ridge.factor_gram, matrix, mean, own, rank_tol)
+        jobs.append(partial(job, reduces=reduces and plain.keep))
+    on_device = is_torch_array(grams[0].matrix)
+    ridges = [job() for job in jobs] if on_device else side_by_side(jobs)
     means = tuple(g.mean for g in grams)
     reducing = tuple(r.reduce for r in ridges)
     return plain._replace(means=means, reduces=reducing), tuple(ridges)

@@ -18,6 +18,7 @@ R² also says how much of B the view can explain at all.
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -25,7 +26,7 @@ from array_api_compat import is_numpy_array, is_torch_array
 
 from manyview.arrays import linear, ops
 from manyview.arrays.ops import Array, is_on_gpu, namespace
-from manyview.engine.cuda_graphs import side_by_side
+from manyview.engine import cuda_graphs, threads
 
 # Below this share of the largest, an eigenvalue of a float64 Gram is rounding.
 FLOOR = 1e-14
@@ -229,6 +230,16 @@ def solve(ridge: Ridge, products: Array) -> Array:
     return ridge.factor[:, None] * products
 
 
+def solve_all(ridges: tuple[Ridge, ...], products: list[Array]) -> list[Array]:
+    """`solve` of every view."""
+    pairs = zip(ridges, products, strict=True)
+    if not is_numpy_array(ridges[0].gram):
+        return [solve(*pair) for pair in pairs]
+    # One thread each: a second one gains nothing on thin products, and waits a hundred
+    # times as long as they take where other programs keep the cores.
+    return threads.side_by_side([partial(solve, *pair) for pair in pairs])
+
+
 def centred_products(ridge: Ridge, products: Array, sums: Array) -> Array:
     """PhiᵀB of centred features from the plain products and the sum of B's rows."""
     return products - ridge.mean[:, None] * sums[None, :]
@@ -282,15 +293,15 @@ def choose_weights(
     ridges: tuple[Ridge, ...], targets: list[Target]
 ) -> tuple[tuple[Ridge, ...], np.ndarray[Any, Any]]:
     """`choose_weight` of every view."""
-    pairs = list(zip(ridges, targets, strict=True))
+    pairs, gram = list(zip(ridges, targets, strict=True)), ridges[0].gram
 
     def one(pair: tuple[Ridge, Target]) -> tuple[Ridge, float]:
         return choose_weight(*pair)
 
-    if is_on_gpu(ridges[0].gram) and len(pairs) > 1:
-        found = side_by_side(one, pairs, ridges[0].gram.device)
+    if is_on_gpu(gram) and len(pairs) > 1:
+        found = cuda_graphs.side_by_side(one, pairs, gram.device)
     else:
-        found = [one(pair) for pair in pairs]
+        found = threads.side_by_side([partial(one, pair) for pair in pairs])
     chosen, explained = zip(*found, strict=True)
     return chosen, np.asarray(explained)
 

@@ -243,7 +243,7 @@ def run_rounds(
     for t in range(len(history.rounds), max_iter):
         a = weights.smooth * weights.growth**t
         old = carried.products
-        fits = [ridge.solve(r, p) for r, p in zip(ridges, old, strict=True)]
+        fits = ridge.solve_all(ridges, old)
         # A start within the fits hides what the objective has to know of them.
         is_last = t == max_iter - 1 and carried.unfiltered is None
         shared = _next_round(features, ridges, weights, carried, fits, t)._replace(
@@ -268,16 +268,9 @@ def run_rounds(
                 _gather_trace(engine, notes, smooth, trace, sequence is not None)
             )
         carried = Carried(products, smooth)
-        fields = ["B_bar"]
-        if sequence is not None:
-            fields += [f"Y{v}" for v in range(n_views)]
-        saved.save(
-            "rounds",
-            Finished(history, carried),
-            number=t + 1,
-            engine=engine,
-            fields=fields,
-        )
+        filtered = [] if sequence is None else [f"Y{v}" for v in range(n_views)]
+        rows: dict[str, Any] = {"engine": engine, "fields": ["B_bar", *filtered]}
+        saved.save("rounds", Finished(history, carried), number=t + 1, **rows)
         if progress.stop_is_asked():
             break
     return history

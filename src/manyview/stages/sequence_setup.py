@@ -56,28 +56,12 @@ def prepare_features(
     m = anchor_count(wanted, engine.n_samples, model.n_clusters_)
     order = engine.view_order
     anchors = choose_anchors(drawn, scalings, model.anchors, m, seeds[0], order)
-    plain = plain_features(
-        engine,
-        drawn,
-        scalings,
-        anchors,
-        kernel=model.kernel,
-        lam=model.lam,
-        n_rounds=model.max_iter,
-    )
+    how: dict[str, Any] = {"kernel": model.kernel, "lam": model.lam}
+    rows = (engine, drawn, scalings)
+    plain = plain_features(*rows, anchors, n_rounds=model.max_iter, **how)
     grams = sum_grams(engine, plain)
     choice = model.choice_ if isinstance(model.n_clusters, str) else None
-    return Prepared(
-        engine,
-        drawn,
-        scalings,
-        seeds,
-        anchors,
-        plain,
-        grams,
-        model.n_clusters,
-        choice,
-    )
+    return Prepared(*rows, seeds, anchors, plain, grams, model.n_clusters, choice)
 
 
 def set_up_sequence(model: Any, ready: Prepared, *, reduces: bool) -> Setup:
@@ -88,10 +72,8 @@ def set_up_sequence(model: Any, ready: Prepared, *, reduces: bool) -> Setup:
     )
     even = np.ones(len(anchors))
     if not model.graph:
-        width, signs = (
-            setting(model, "n_components"),
-            setting(model, "start") == "signs",
-        )
+        width = setting(model, "n_components")
+        signs = setting(model, "start") == "signs"
         start = principal_start(drawn, features, ridges, width, seeds[1], signs=signs)
         first = start_from_directions(engine, start, ridges)
         return Setup(anchors, ridges, None, start, first, None, even)

@@ -1,8 +1,10 @@
 """The first B_bar without a graph: features along leading principal directions."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from manyview.arrays.linear import eigh
 from manyview.arrays.ops import (
@@ -18,6 +20,7 @@ from manyview.arrays.ops import (
     z_score,
 )
 from manyview.engine.contract import Engine, Result, State, touches
+from manyview.engine.threads import side_by_side
 from manyview.stages import ridge
 from manyview.stages.anchors import Features, block_features, features, keep_reduced
 from manyview.stages.rounds import Carried, next_products, view_counts
@@ -95,14 +98,18 @@ def principal_start(
 
     With `signs` the views share the `n_components` columns.
     """
-    weights = []
     width = -(-n_components // len(ridges)) if signs else n_components
-    for v, r in enumerate(ridges):
+
+    def first_weights(v: int) -> Array:
         rows = drawn.view(v)[-PRINCIPAL_ROWS:]
         phi = features(rows, kept.scalings[v], kept.kernels[v])
         floor = LEAST_SIDES if signs else 0.0
         lead = principal_directions(in_float64(phi), width, seed, floor)
-        weights.append(ridge.express(r, lead))
+        return ridge.express(ridges[v], lead)
+
+    jobs = [partial(first_weights, v) for v in range(len(ridges))]
+    on_device = is_torch_array(drawn.block.views[0])
+    weights = [job() for job in jobs] if on_device else side_by_side(jobs)
     offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
     return DirectionStart(kept, tuple(weights), offsets, signs)
 
