@@ -1,8 +1,7 @@
 """Small work on a GPU, where launching takes longer than computing.
 
 `recorded` plays back the launches of a step that is repeated many times;
-`side_by_side` gives independent items streams of their own. Everywhere else both
-
+`side_by_side` gives independent items streams of their own.
 """
 
 from collections.abc import Callable, Sequence

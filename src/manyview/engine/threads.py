@@ -9,14 +9,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from manyview.arrays.ops import Array, is_on_gpu
+from manyview.engine import cuda_graphs
 from manyview.engine.resources import CORES
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 # Takes up a job and gives a function that waits for what it returns.
 Background = Callable[[Callable[[], Any]], Callable[[], Any]]
 
@@ -90,6 +93,19 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
             for future in futures:
                 future.cancel()
             wait(futures)
+
+
+def at_once(
+    function: Callable[[Item], T], items: Sequence[Item], where: Array
+) -> list[T]:
+    """`function` of every item at the same time: threads on the host, streams on a GPU.
+
+    One thread of linear algebra each: a second one gains little on a view's small
+    matrices, and waits many times as long where other programs keep the cores.
+    """
+    if is_on_gpu(where) and len(items) > 1:
+        return cuda_graphs.side_by_side(function, items, where.device)
+    return side_by_side([partial(function, item) for item in items])
 
 
 @contextmanager

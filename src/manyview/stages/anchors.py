@@ -41,7 +41,7 @@ from manyview.engine.contract import (
     sizes,
     touches,
 )
-from manyview.engine.threads import side_by_side
+from manyview.engine.threads import at_once, side_by_side
 from manyview.kmeans.batched import batched_anchors
 from manyview.kmeans.passes import kmeans_anchors
 from manyview.kmeans.row_products import anchors_by_products, row_products
@@ -318,13 +318,13 @@ def fit_features(
     Without `lam` it is `LAM_SHARE` of the mean eigenvalue of each view's Gram, which
     neither rows nor anchors change. Without `reduces` Phi stays for other ridges.
     """
-    jobs = []
-    for matrix, mean in grams:
-        own = LAM_SHARE * ridge.mean_eigenvalue(matrix) if lam is None else lam
-        job = partial(ridge.factor_gram, matrix, mean, own, rank_tol)
-        jobs.append(partial(job, reduces=reduces and plain.keep))
-    on_device = is_torch_array(grams[0].matrix)
-    ridges = [job() for job in jobs] if on_device else side_by_side(jobs)
+    reduces = reduces and plain.keep
+
+    def fitted(gram: ridge.Gram) -> ridge.Ridge:
+        own = LAM_SHARE * ridge.mean_eigenvalue(gram.matrix) if lam is None else lam
+        return ridge.factor_gram(*gram, own, rank_tol, reduces=reduces)
+
+    ridges = at_once(fitted, grams, grams[0].matrix)
     means = tuple(g.mean for g in grams)
     reducing = tuple(r.reduce for r in ridges)
     return plain._replace(means=means, reduces=reducing), tuple(ridges)

@@ -25,8 +25,8 @@ import numpy as np
 from array_api_compat import is_numpy_array, is_torch_array
 
 from manyview.arrays import linear, ops
-from manyview.arrays.ops import Array, is_on_gpu, namespace
-from manyview.engine import cuda_graphs, threads
+from manyview.arrays.ops import Array, namespace
+from manyview.engine.threads import at_once, side_by_side
 
 # Below this share of the largest, an eigenvalue of a float64 Gram is rounding.
 FLOOR = 1e-14
@@ -235,9 +235,7 @@ def solve_all(ridges: tuple[Ridge, ...], products: list[Array]) -> list[Array]:
     pairs = zip(ridges, products, strict=True)
     if not is_numpy_array(ridges[0].gram):
         return [solve(*pair) for pair in pairs]
-    # One thread each: a second one gains nothing on thin products, and waits a hundred
-    # times as long as they take where other programs keep the cores.
-    return threads.side_by_side([partial(solve, *pair) for pair in pairs])
+    return side_by_side([partial(solve, *pair) for pair in pairs])
 
 
 def centred_products(ridge: Ridge, products: Array, sums: Array) -> Array:
@@ -293,15 +291,8 @@ def choose_weights(
     ridges: tuple[Ridge, ...], targets: list[Target]
 ) -> tuple[tuple[Ridge, ...], np.ndarray[Any, Any]]:
     """`choose_weight` of every view."""
-    pairs, gram = list(zip(ridges, targets, strict=True)), ridges[0].gram
-
-    def one(pair: tuple[Ridge, Target]) -> tuple[Ridge, float]:
-        return choose_weight(*pair)
-
-    if is_on_gpu(gram) and len(pairs) > 1:
-        found = cuda_graphs.side_by_side(one, pairs, gram.device)
-    else:
-        found = threads.side_by_side([partial(one, pair) for pair in pairs])
+    pairs = list(zip(ridges, targets, strict=True))
+    found = at_once(lambda pair: choose_weight(*pair), pairs, ridges[0].gram)
     chosen, explained = zip(*found, strict=True)
     return chosen, np.asarray(explained)
 

@@ -1,10 +1,8 @@
 """The first B_bar without a graph: features along leading principal directions."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import is_torch_array
 
 from manyview.arrays.linear import eigh
 from manyview.arrays.ops import (
@@ -20,7 +18,7 @@ from manyview.arrays.ops import (
     z_score,
 )
 from manyview.engine.contract import Engine, Result, State, touches
-from manyview.engine.threads import side_by_side
+from manyview.engine.threads import at_once
 from manyview.stages import ridge
 from manyview.stages.anchors import Features, block_features, features, keep_reduced
 from manyview.stages.rounds import Carried, next_products, view_counts
@@ -107,9 +105,7 @@ def principal_start(
         lead = principal_directions(in_float64(phi), width, seed, floor)
         return ridge.express(ridges[v], lead)
 
-    jobs = [partial(first_weights, v) for v in range(len(ridges))]
-    on_device = is_torch_array(drawn.block.views[0])
-    weights = [job() for job in jobs] if on_device else side_by_side(jobs)
+    weights = at_once(first_weights, range(len(ridges)), ridges[0].gram)
     offsets = tuple(r.mean @ w for r, w in zip(ridges, weights, strict=True))
     return DirectionStart(kept, tuple(weights), offsets, signs)
 
