@@ -16,6 +16,7 @@ from manyview.kmeans.passes import Centres
 from manyview.metrics import ari
 from manyview.stages import communities
 from manyview.stages.anchors import fit_features, plain_features, sum_grams
+from manyview.stages.cluster_sizes import Sizes
 from manyview.stages.communities import (
     LEAST_SIZE,
     MOST_TIES,
@@ -24,6 +25,7 @@ from manyview.stages.communities import (
     distinct,
     neighbourhoods,
     row_graph,
+    sized_as_seen,
 )
 from manyview.stages.held_out import see_all
 from manyview.stages.neighbour_graph import kinds_of_rows
@@ -167,6 +169,19 @@ def test_whole_views_tell_apart_what_neighbours_mix(monkeypatch):
     monkeypatch.setattr(communities, "held_out", lambda *_: silent)
     unsaid = ari(views.labels, S2MVTC(6, random_state=0).fit(views).labels_)
     assert said > unsaid + 0.03
+
+
+def test_neighbours_outweigh_fits_where_sizes_are_stated(monkeypatch):
+    """The fits are to labels of other sizes, the rows' neighbours are what they are."""
+    labels = np.array([0, 0, 0, 1])
+    near, fits = np.zeros((4, 2)), np.zeros((4, 2))
+    near[:3, 0], fits[:3, 0] = [4.0, 3.0, 1.5], [4.0, 1.0, 3.0]
+    rows = SimpleNamespace(of_views=[], place=np.arange(4))
+    said = SimpleNamespace(scores=lambda _: fits)
+    monkeypatch.setattr(communities, "held_out", lambda *_: said)
+    monkeypatch.setattr(communities, "gains_of_views", lambda *_: near)
+    found = sized_as_seen(rows, [], labels, 2, Sizes(2, 2))
+    np.testing.assert_array_equal(found, [0, 0, 1, 1])
 
 
 def test_few_rows_are_cut_by_modularity_and_many_by_k_means():
