@@ -1,5 +1,8 @@
 """Playing back launches must not change what a step gives."""
 
+import subprocess
+import sys
+
 import pytest
 
 from manyview.engine.cuda_graphs import recorded, side_by_side
@@ -29,3 +32,15 @@ def test_items_side_by_side_keep_their_order():
     items = [torch.full((3,), float(k), device="cuda") for k in range(5)]
     found = side_by_side(lambda x: float((2 * x).sum()), items, items[0].device)
     assert found == [0.0, 6.0, 12.0, 18.0, 24.0]
+
+
+def test_solvers_may_be_called_for_the_first_time_side_by_side():
+    """Torch loads them then, and failed where two threads called at once."""
+    program = """
+import torch
+from manyview.engine.cuda_graphs import side_by_side
+items = [(1.0 + k) * torch.eye(200, device="cuda") for k in range(8)]
+found = side_by_side(torch.linalg.cholesky, items, items[0].device)
+assert [round(float(x[0, 0]) ** 2) for x in found] == [1, 2, 3, 4, 5, 6, 7, 8]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

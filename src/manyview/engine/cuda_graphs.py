@@ -74,6 +74,8 @@ def side_by_side(
     """`function` of every item, all at the same time on the GPU."""
     import torch
 
+    # Torch loads its solvers at their first call, and fails where two threads make it.
+    torch.linalg.cholesky_ex(torch.ones((1, 1), device=device))
     work = torch.cuda.current_stream(device)
 
     def alone(item: Item) -> Made:
