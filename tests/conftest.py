@@ -13,6 +13,7 @@ from hypothesis import Phase, settings
 from scipy.sparse import csr_array
 
 from manyview.engine import local
+from manyview.engine.contract import lowered
 from tests import checking
 
 # Before any estimator's module is loaded and takes the function's name for its own.
@@ -104,6 +105,13 @@ def read_views(stored: np.lib.npyio.NpzFile) -> list[np.ndarray | csr_array]:
             views.append(csr_array(tuple(parts), shape=shape))
         else:
             return views
+
+
+@pytest.fixture
+def rows_stay_on_disk():
+    """Few rows of files are read again in every pass, as many are."""
+    with lowered(read_share=0.0):
+        yield
 
 
 @pytest.fixture(params=NAMESPACES)

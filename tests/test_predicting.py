@@ -55,6 +55,7 @@ def test_training_rows_and_single_rows(method, data):
     assert adjusted_rand_score(data.labels[100:], batch) > 0.9
 
 
+@pytest.mark.usefixtures("rows_stay_on_disk")
 @pytest.mark.parametrize("kind", [S2MVTC, SequenceS2MVTC, AnchorSpectral])
 def test_a_limit_holds_for_new_rows_as_well(kind, data, tmp_path, monkeypatch):
     views = []

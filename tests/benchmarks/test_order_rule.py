@@ -15,8 +15,6 @@ def test_the_quick_run_finds_equal_labels_in_every_line(
     rows = [line for line in lines if line.startswith("| small")]
     assert len(rows) == 4
     for row in rows:
-        assert "| equal | equal |" in row
-        limited, filed, shuffled = (cell.strip() for cell in row.split("|")[-4:-1])
-        assert float(limited) >= 0.999
-        for cell in (filed, shuffled):
+        assert "| equal | equal | equal |" in row
+        for cell in (cell.strip() for cell in row.split("|")[-4:-1]):
             assert cell == "equal" or float(cell.removeprefix("ARI ")) >= 0.999

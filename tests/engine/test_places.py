@@ -20,6 +20,7 @@ QUICK = {
     SequenceS2MVTC: {**ROUNDS, **SMALL},
     AnchorSpectral: {"n_graph_anchors": 100, **SMALL},
 }
+pytestmark = pytest.mark.usefixtures("rows_stay_on_disk")
 ESTIMATORS = list(QUICK)
 KINDS = ("arrays", "mapped", "tensors")
 

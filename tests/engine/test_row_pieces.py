@@ -134,6 +134,7 @@ def chunked(kind, folder, values):
     return made
 
 
+@pytest.mark.usefixtures("rows_stay_on_disk")
 @pytest.mark.parametrize("kind", ["hdf5", "zarr"])
 def test_passes_over_chunks_unpack_each_once(kind, tmp_path):
     values = np.random.default_rng(1).normal(size=(150, 5))

@@ -8,7 +8,7 @@ from manyview.engine.contract import lowered
 from manyview.engine.local import RowState
 from manyview.metrics import ari
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("rows_stay_on_disk")]
 
 N_ROWS, N_ANCHORS = 1200, 60
 LIMIT = 10**9

@@ -87,6 +87,7 @@ def test_the_order_of_rows_and_views_plays_no_part(found, planted):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("rows_stay_on_disk")
 def test_the_same_on_disk_and_as_tensors(model, found, planted, tmp_path):
     for v, x in enumerate(planted[0]):
         np.save(tmp_path / f"{v}.npy", x)

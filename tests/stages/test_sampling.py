@@ -54,6 +54,7 @@ def test_shuffled_rows_give_the_same_draw(seed, size):
         np.testing.assert_array_equal(own, other)
 
 
+@pytest.mark.usefixtures("rows_stay_on_disk")
 def test_rows_that_are_one_up_to_rounding_are_drawn_in_one_order(views, tmp_path):
     """Also from files, where row numbers follow the file."""
     for x in views:

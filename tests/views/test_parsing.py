@@ -47,6 +47,7 @@ def fit_while(change, path, model, views, at=3):
         return model.fit(views)
 
 
+@pytest.mark.usefixtures("rows_stay_on_disk")
 @pytest.mark.parametrize("limit", [None, "1GB"], ids=["mapped", "read"])
 @pytest.mark.parametrize("change", [shorten, rewrite])
 def test_a_file_changed_under_a_fit_is_a_sentence(file, change, limit):
@@ -60,12 +61,25 @@ def test_a_file_changed_under_a_fit_is_a_sentence(file, change, limit):
 def test_a_change_between_loading_and_fitting_is_seen(file, change):
     views = load(file)
     change(file)
-    with pytest.raises(FileError, match="was changed"):
-        OPMC(3).fit(views)
+    for model in (OPMC(3), AnchorSpectral(3), AnchorSpectral(3, memory_limit="1GB")):
+        with pytest.raises(FileError, match="was changed"):
+            model.fit(views)
     with pytest.raises(FileError, match="was changed"):
         views[:10].block(slice(0, 10))
 
 
+@pytest.mark.parametrize("limit", [None, "1GB"])
+@pytest.mark.parametrize("change", [shorten, rewrite])
+def test_few_rows_are_read_once_and_what_becomes_of_their_file_does_no_harm(
+    file, change, limit
+):
+    model = AnchorSpectral(3, random_state=0, memory_limit=limit)
+    wanted = model.fit(load(file)).labels_.copy()
+    found = fit_while(change, file, model, load(file), at=1)
+    np.testing.assert_array_equal(found.labels_, wanted)
+
+
+@pytest.mark.usefixtures("rows_stay_on_disk")
 def test_a_file_removed_or_replaced_under_a_fit_does_no_harm(file, tmp_path):
     model = AnchorSpectral(3, random_state=0)
     wanted = model.fit(load(file)).labels_.copy()

@@ -9,11 +9,7 @@ from sklearn.cluster import spectral_clustering
 
 from manyview.arrays.ops import smallest, squared_distances
 from manyview.base import FloatArray
-from manyview.baselines.parts.in_memory import (
-    content_ordered,
-    require_memory,
-    restored,
-)
+from manyview.baselines.parts.in_memory import content_ordered, require_memory, restored
 from manyview.baselines.parts.parameters import ComparedMethod
 from manyview.baselines.parts.standardise import scaled
 from manyview.errors import ResourceError

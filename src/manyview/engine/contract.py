@@ -59,6 +59,9 @@ class Sizes:
     state_room : int, optional
         Bytes of the rows' state that stay in memory under a limit; default what the
         limit leaves.
+    read_share : float
+        Of a limit, or of the memory, for `exact_rows` of files at most: where these
+        take less they are read once, and come in the order of their content.
     resident_share : float
         Of a device's free memory, for rows that stay there; more rows are streamed.
     """
@@ -67,6 +70,7 @@ class Sizes:
     sampled_rows: int = 65_536
     exact_rows: int = 8192
     state_room: int | None = None
+    read_share: float = 0.1
     resident_share: float = 0.4
 
 

@@ -2,10 +2,10 @@
 
 Blocks run side by side, each with single-threaded linear algebra, and their sums
 are folded in block order: the result does not depend on the number of threads, and
-element-wise work is spread over the cores as well as products. Rows in memory are
-visited in the order of their content, and views in the order of theirs. This is also
-where an engine is opened (`open_engine`): the local one unless parameters ask for a
-device or a cluster; what cannot be had is refused by name.
+element-wise work is spread over the cores as well as products. Rows in memory, and
+few rows of files, are visited in the order of their content, and views in the order of
+theirs. This is also where an engine is opened (`open_engine`): the local one unless
+parameters ask for a device or a cluster; what cannot be had is refused by name.
 """
 
 import threading
@@ -32,9 +32,11 @@ from manyview.engine.contract import (
     fold,
     require_same_fields,
     rows_alone,
+    sizes,
     worth_keeping,
 )
 from manyview.engine.dask import DaskEngine
+from manyview.engine.dask_views import row_bytes
 from manyview.engine.dask_workers import find_client
 from manyview.engine.device import DeviceEngine, find_device, workers_device
 from manyview.engine.resources import CORES, MEMORY
@@ -78,6 +80,7 @@ class LocalEngine(InContentOrder):
         view_order: Sequence[int] | None = None,
     ) -> None:
         limit = None if memory_limit is None else parse_memory(memory_limit)
+        views = read_if_few(views, limit or MEMORY)
         rows = min(check_block_rows(block_rows), len(views))
         if block_rows is None:
             # Not by the number of cores: labels are the same on every machine.
@@ -195,6 +198,14 @@ class LocalEngine(InContentOrder):
             return n_bytes <= MOST_SHARE * MEMORY
         remake = remake_flops / (CORE_RATE * CORES) * self.n_samples
         return self._budget.place(int(n_bytes), remake) != "again"
+
+
+def read_if_few(views: Views, memory: int) -> Views:
+    """Few rows of files in memory, where they leave most of it free."""
+    if views.in_memory or len(views) > sizes.exact_rows:
+        return views
+    n_bytes = len(views) * row_bytes(views)
+    return unmapped(views).read() if n_bytes <= sizes.read_share * memory else views
 
 
 class RowState:

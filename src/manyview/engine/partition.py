@@ -29,13 +29,7 @@ from manyview.engine.contract import (
     touches,
 )
 from manyview.engine.travel import Held, Sealed, here, torch_device
-from manyview.engine.uploads import (
-    fold_there,
-    out_of_memory_told,
-    send,
-    stream,
-    upload,
-)
+from manyview.engine.uploads import fold_there, out_of_memory_told, send, stream, upload
 from manyview.engine.worker_memory import freed_pages_kept, kept_fields
 from manyview.views.views import Block, Views
 
@@ -77,7 +71,7 @@ class RowsOnDisk:
 
     def load(self) -> Views:
         """The rows, in memory."""
-        return in_memory(self.views[self.start : self.stop])
+        return self.views[self.start : self.stop].read()
 
 
 @dataclass(frozen=True)
@@ -99,14 +93,6 @@ class Summary:
     notes: list[Any]
     fields: list[str]
     replaced: list[str]
-
-
-def in_memory(views: Views) -> Views:
-    """The same rows; mapped files are read."""
-    views.arrays = tuple(
-        np.array(a) if isinstance(a, np.memmap) else a for a in views.arrays
-    )
-    return views
 
 
 def join_sealed(names: Sealed, *chunks: Any) -> Views:

@@ -5,13 +5,7 @@ For a device, where scikit-learn's k-means cannot go.
 
 from typing import NamedTuple
 
-from manyview.arrays.ops import (
-    Array,
-    group_sums,
-    namespace,
-    row_norms,
-    sum_in_float64,
-)
+from manyview.arrays.ops import Array, group_sums, namespace, row_norms, sum_in_float64
 
 # Steps between looks at the labels: an answer of a device has to be waited for.
 LOOK_EVERY = 8

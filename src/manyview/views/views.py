@@ -294,6 +294,17 @@ class Views(NamedViews):
         """Do all views lie in this process's memory, none on disk?"""
         return not self._files and not any(reads_on_demand(a) for a in self.arrays)
 
+    def read(self) -> Views:
+        """The same rows in memory, whatever becomes of their files."""
+        require_unchanged(self._files)
+        found = self[:]
+        found.arrays = tuple(
+            np.array(a) if isinstance(a, np.memmap) else a for a in found.arrays
+        )
+        require_unchanged(self._files)  # nor were they while they were read
+        found._files = watch(found.arrays)
+        return found
+
     def still_there(self, path: Path) -> bool:
         """Is the file of some rows still the one it was, not another in its place?"""
         known = {stamp.path: stamp.inode for stamp in self._files}

@@ -10,12 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from manyview.datasets.layout import (
-    LABEL_NAMES,
-    arrange,
-    holds_fractions,
-    tidy_labels,
-)
+from manyview.datasets.layout import LABEL_NAMES, arrange, holds_fractions, tidy_labels
 from manyview.datasets.raw_data import (
     NDArray,
     RawData,
