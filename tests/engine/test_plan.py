@@ -203,7 +203,10 @@ def test_more_workers_take_less_time_and_memory_and_more_traffic():
     assert S2MVTC(20).plan(shape).workers == 0
 
 
-def test_rows_read_from_files_neither_travel_nor_stay(three_views, tmp_path):
+def test_rows_read_from_files_neither_travel_nor_stay(
+    three_views, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("manyview.engine.plan.product_rate", lambda: 1e11)
     paths = []
     for v, x in enumerate(three_views[0]):
         paths.append(str(tmp_path / f"{v}.npy"))

@@ -52,8 +52,6 @@ def thread_pools() -> ThreadpoolController:
 
 
 single_threaded_blas = InCommon(lambda: thread_pools().limit(limits=1, user_api="blas"))
-
-
 _worker = threading.local()
 
 

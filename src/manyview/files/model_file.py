@@ -7,11 +7,12 @@ name that is private to the code, and those of earlier versions are translated.
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from manyview import __version__
+from manyview.arrays.ops import Matrix
 from manyview.errors import FileError, InputTypeError, UnsavedWarning
 from manyview.files.atomic import require_free
 from manyview.files.codec import Encoder, decode
@@ -92,13 +93,20 @@ def read_model(
     """The fitted estimator of a file; see `manyview.load_model`."""
     source = check_path(path, "The file of a model")
     written, arrays = read_container(source, "model", memory_limit)
-    params, fitted = written.get("params"), written.get("fitted")
-    if not isinstance(params, dict) or not isinstance(fitted, dict):
+    try:
+        return _made(migrate(written, source.name), arrays, find_class, place)
+    except FileError as error:
+        raise FileError(f"{source.name}: {error}") from error
+
+
+def _made(
+    content: dict[str, Any], arrays: Sequence[Matrix], find_class: FindClass, place: Any
+) -> Any:
+    """The estimator of what a file says, once its form is that of this release."""
+    if not all(isinstance(content.get(part), dict) for part in ("params", "fitted")):
         raise FileError(
-            "The model file is refused: it has no parameters or values. Save the model "
-            "again."
+            "The model file is refused: it has no parameters or values. Save it again."
         )
-    content = migrate(written, source.name)
     kind = find_class(str(content.get("class")))
     if kind is None:
         raise FileError(

@@ -232,10 +232,9 @@ def solve(ridge: Ridge, products: Array) -> Array:
 
 def solve_all(ridges: tuple[Ridge, ...], products: list[Array]) -> list[Array]:
     """`solve` of every view."""
-    pairs = zip(ridges, products, strict=True)
-    if not is_numpy_array(ridges[0].gram):
-        return [solve(*pair) for pair in pairs]
-    return side_by_side([partial(solve, *pair) for pair in pairs])
+    jobs = [partial(solve, *pair) for pair in zip(ridges, products, strict=True)]
+    on_host = is_numpy_array(ridges[0].gram)
+    return side_by_side(jobs) if on_host else [job() for job in jobs]
 
 
 def centred_products(ridge: Ridge, products: Array, sums: Array) -> Array:
