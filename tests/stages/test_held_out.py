@@ -48,6 +48,27 @@ def heard(views, labels):
     return held_out(columns, labels, 3).scores(labels)
 
 
+@pytest.mark.parametrize("n_clear", [0, 5])
+def test_which_of_level_directions_come_first_says_nothing(n_clear, monkeypatch):
+    """Rows far from all others have directions of one size; only some find room."""
+    monkeypatch.setattr("manyview.stages.held_out.MOST_TOGETHER", 40)
+    rng = np.random.default_rng(2)
+    own, there = np.arange(90) % 3, np.ones(90, dtype=bool)
+    sizes = np.append(np.linspace(3.0, 2.0, n_clear), np.ones(30))
+    found = []
+    for turn in (np.eye(30), np.linalg.qr(rng.normal(size=(30, 30)))[0]):
+        views = []
+        for v in (0, 1):
+            x = np.random.default_rng(v).normal(size=(90, n_clear + 30))
+            x = np.linalg.qr(x - x.mean(axis=0))[0] * sizes
+            x[:, n_clear:] = x[:, n_clear:] @ turn
+            views.append(Seen(x, there, np.zeros(x.shape[1]), np.eye(x.shape[1])))
+        found.append(heard(views, own))
+    assert np.isfinite(found).all()
+    if n_clear:  # else all are level, and some have to be taken
+        np.testing.assert_allclose(*found, rtol=1e-6)
+
+
 @pytest.fixture
 def rows():
     rng = np.random.default_rng(0)

@@ -13,10 +13,7 @@ from manyview.views.views import Views
 
 
 def given_anchors(
-    anchors: Any,
-    scalings: tuple[Scaling, ...],
-    drawn: Draw,
-    view_order: Sequence[int],
+    anchors: Any, scalings: tuple[Scaling, ...], drawn: Draw, view_order: Sequence[int]
 ) -> tuple[Matrix, ...]:
     """A user's anchors, one array per view in input units, checked and prepared."""
     known = [drawn.moments[v].mean.size for v in np.argsort(view_order)]

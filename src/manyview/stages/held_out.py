@@ -48,6 +48,7 @@ MOST_STRAIGHT = 64
 # Columns whose products are made; of wider views those of so many rows.
 MOST_PRODUCTS = 512
 MOST_TOGETHER = 512  # directions of all views side by side; their search takes the cube
+LEVEL = 1e-3  # of such directions, by size: which is first rounding would decide
 # Ridge weights, in mean eigenvalues of the Gram: twice as many were level.
 RIDGES = np.logspace(-3.0, 1.0, 5)
 MOST_LEVERAGE = 0.999  # of a row on its own fit: the rest divides what is left out
@@ -301,7 +302,7 @@ def _side_by_side(seen: dict[int, Seen]) -> Columns:
     width = max(MOST_TOGETHER // len(seen), 1)
     parts, sizes = [], []
     for x in seen.values():
-        points = x.points[:, :width]
+        points = _cut_at_a_gap(x.points, width)
         sizes.append(np.sqrt((points**2).sum() / np.count_nonzero(x.there)))
         parts.append(points / sizes[-1])
     points = np.concatenate(parts, axis=1)
@@ -311,6 +312,15 @@ def _side_by_side(seen: dict[int, Seen]) -> Columns:
     turns = {v: turn / size for v, turn, size in own}
     there = np.logical_or.reduce([x.there for x in seen.values()])
     return _columns(points @ vectors, there, turns)
+
+
+def _cut_at_a_gap(points: Matrix, width: int) -> Matrix:
+    """The longest columns, without those that are level with the longest left out."""
+    if points.shape[1] <= width:
+        return points
+    sizes = np.einsum("ij,ij->j", points, points)
+    apart = np.count_nonzero(sizes[:width] > (1.0 + LEVEL) * sizes[width])
+    return points[:, : apart or width]
 
 
 def _columns(points: Matrix, there: Matrix, turns: dict[int, Matrix]) -> Columns:

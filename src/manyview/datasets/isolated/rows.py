@@ -32,11 +32,7 @@ def stamp_of(path: Path) -> Stamp:
 
 
 def open_rows(
-    path: Path,
-    stamp: Stamp,
-    request: Request,
-    sandbox: Sandbox,
-    files: Sequence[Path],
+    path: Path, stamp: Stamp, request: Request, sandbox: Sandbox, files: Sequence[Path]
 ) -> RawData:
     """The views of a Parquet file, a folder of them or a Zarr store.
 
