@@ -99,10 +99,7 @@ def parse_value(text: str) -> Any:
 
 
 def place_settings(
-    engine: str,
-    scheduler: str | None,
-    checkpoint: str | None,
-    memory_limit: str | None,
+    engine: str, scheduler: str | None, checkpoint: str | None, memory_limit: str | None
 ) -> dict[str, Any]:
     """Where to run as parameters of a method; those left out stay out."""
     if engine not in ("local", "dask"):

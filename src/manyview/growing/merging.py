@@ -119,9 +119,7 @@ def leaf_step(block: Block, state: State, shared: Leaves) -> Result:
     columns, weights = ties(block, shared.graph)
     place = leaf[:, None] * width + xp.astype(columns, leaf.dtype)
     tied = index_sum(
-        in_float64(xp.reshape(weights, (-1, 1))),
-        xp.reshape(place, (-1,)),
-        size * width,
+        in_float64(xp.reshape(weights, (-1, 1))), xp.reshape(place, (-1,)), size * width
     )
     stats: dict[str, Array] = {"ties": xp.reshape(tied, (size, width))}
     host, centres = to_host(leaf), tuple(to_host(c) for c in shared.centres)
