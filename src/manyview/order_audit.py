@@ -109,8 +109,7 @@ class OrderAudit:
                 edgecolor="white",
                 label=name if name == AGREEMENT else f"{name} with known classes",
             )
-            written = [f"{v:z.2f}" for v in values]
-            axis.bar_label(bars, written, padding=3, fontsize=9)
+            axis.bar_label(bars, [f"{v:z.2f}" for v in values], padding=3, fontsize=9)
         axis.set_yticks([i + 0.4 - height / 2 for i in range(len(runs))], runs)
         axis.invert_yaxis()
         axis.set(xlim=(0.0, 1.12), xlabel="score")

@@ -132,8 +132,7 @@ class FMVACC(ComparedMethod):
     def fit(self, X: Any, y: Any = None) -> Self:
         Xs, order, rng = self._ordered(X, y)
         n_anchors = min(self.anchors_per_cluster * self.n_clusters_, len(order))
-        seeds = [child_seed(rng) for _ in Xs]
-        starts = zip(Xs, seeds, strict=True)
+        starts = zip(Xs, [child_seed(rng) for _ in Xs], strict=True)
         rounds = (self._rounds(x, n_anchors, seed) for x, seed in starts)
         if self.protocol == "authors":
             fits = settle(list(rounds))

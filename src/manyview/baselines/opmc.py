@@ -153,8 +153,7 @@ def descend(
     late = 1 if model.protocol == "authors" else 0
     for _ in range(model.max_iter):
         centres = now.sums / np.maximum(now.counts, 1)[:, None]
-        column_weights = np.repeat(weights**2, n_features)
-        now = assign(rows, centres, column_weights)
+        now = assign(rows, centres, np.repeat(weights**2, n_features))
         if model.protocol == "manyview" and (now.counts == 0).any():
             now = _fill_empty(rows, now, centres)
         per_view = _view_losses(squares, now, centres, n_features)

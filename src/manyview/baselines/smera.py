@@ -128,8 +128,7 @@ class SMERAMVC(ComparedMethod):
         views, rng = self._begin(X, y)
         self.fold_ = self._fold_of(len(views))
         size = f"{len(views)} rows and {self.n_features_in_} features"
-        needed = memory_need(views, self.fold_, self.n_anchors)
-        require_memory(needed, "SMERAMVC", size)
+        require_memory(memory_need(views, self.fold_, self.n_anchors), "SMERAMVC", size)
         arrays = [unit_rows(a) for a in dense_views(views)]
         n_folded = self.fold_[0] * self.fold_[1]
         found = admm([a[:n_folded] for a in arrays], self.fold_, self)

@@ -153,8 +153,7 @@ def least_overlap(profiles: FloatArray, ids: IntArray) -> FloatArray:
     out = np.zeros(len(ids))
     for i in range(len(ids)):
         part = slice(J.indptr[i], J.indptr[i + 1])
-        others = J.indices[part]
-        apart = np.linalg.norm(profiles[others] - profiles[i], axis=1)
+        apart = np.linalg.norm(profiles[J.indices[part]] - profiles[i], axis=1)
         order = np.lexsort((-apart, J.data[part]))[: ids.shape[1]]
         out[i] = apart[order].mean() if len(order) else 0.0
     return out

@@ -83,8 +83,7 @@ def fit(
         far = scheduler is not None
         with result.timed("reading"):
             views = read_views(files, view, labels, fill, join, by_rows=far)
-        source = record_of(files, labels, fill, join)
-        run = _fit(model, views, source, result, told)
+        run = _fit(model, views, record_of(files, labels, fill, join), result, told)
         result.write(run, model)
     _say(run, views, model)
     told.say(model)

@@ -123,8 +123,7 @@ def sensitivity(
     from manyview.experiments import sensitivity as experiment
 
     bench = _Bench(_sets(data), out, _limits(time_limit, memory_limit, retry, jobs))
-    runs = experiment.runs(bench.sets, order=_orders(order)[0], seed=seed)
-    records = bench.run(runs)
+    records = bench.run(experiment.runs(bench.sets, order=_orders(order)[0], seed=seed))
     bench.show("Sensitivity", experiment.tables(records), experiment.figures(records))
 
 
@@ -336,8 +335,7 @@ def audit(
             "The data has no classes to count. Say how many clusters with --clusters."
         )
     n_clusters = clusters if clusters is not None else len(set(views.labels.tolist()))
-    given = parse_settings(settings)
-    model = make_estimator(method, str(n_clusters), seed, given)
+    model = make_estimator(method, str(n_clusters), seed, parse_settings(settings))
     with shown(True, "Auditing the row order"):
         found = manyview.audit_order(
             views, n_clusters, estimator=model, random_state=seed

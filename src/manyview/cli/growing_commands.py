@@ -28,8 +28,7 @@ def grow(
     files: options.Files,
     out: options.OutFolder,
     onto: Annotated[
-        str | None,
-        Option(metavar="MODEL", help="What to add to; default a new model."),
+        str | None, Option(metavar="MODEL", help="What to add to; default a new model.")
     ] = None,
     clusters: Annotated[
         str | None,
@@ -169,8 +168,7 @@ def drift(
     model: options.ModelFile,
     files: options.Files,
     rate: Annotated[
-        float,
-        Option(metavar="SHARE", help="Checks that may sound a false alarm."),
+        float, Option(metavar="SHARE", help="Checks that may sound a false alarm.")
     ] = 0.01,
     labels: options.KnownClasses = None,
     view: options.ViewNames = None,

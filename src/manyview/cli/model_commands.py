@@ -102,8 +102,7 @@ def explain(
         bool, Option(help="Fit again without each view, to see what changes.")
     ] = True,
     out: Annotated[
-        str | None,
-        Option("--out", "-o", metavar="DIR", help="Write the tables there."),
+        str | None, Option("--out", "-o", metavar="DIR", help="Write the tables there.")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:

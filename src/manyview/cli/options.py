@@ -15,8 +15,7 @@ ModelFile = Annotated[
     str, Argument(metavar="MODEL", help="A model file, or the folder of a run.")
 ]
 ViewNames = Annotated[
-    list[str] | None,
-    Option(metavar="NAME", help="A view to use; may be repeated."),
+    list[str] | None, Option(metavar="NAME", help="A view to use; may be repeated.")
 ]
 LabelSource = Annotated[
     str | None,
@@ -40,8 +39,7 @@ MustLink = Annotated[
     Option(metavar="FILE", help="Pairs of rows that share a cluster, two in a line."),
 ]
 CannotLink = Annotated[
-    str | None,
-    Option(metavar="FILE", help="Pairs of rows that do not, two in a line."),
+    str | None, Option(metavar="FILE", help="Pairs of rows that do not, two in a line.")
 ]
 ClusterSizes = Annotated[
     str | None,
@@ -97,8 +95,7 @@ OutFolder = Annotated[
 ]
 Force = Annotated[bool, Option("--force", help="Replace an earlier run in DIR.")]
 FigurePath = Annotated[
-    str | None,
-    Option(metavar="PATH", help="Draw it: PATH.png, PATH.svg."),
+    str | None, Option(metavar="PATH", help="Draw it: PATH.png, PATH.svg.")
 ]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Engine = Annotated[
@@ -125,6 +122,5 @@ WriteBack = Annotated[
     ),
 ]
 MemoryLimit = Annotated[
-    str | None,
-    Option(metavar="SIZE", help="Most memory a run may hold, such as 8GB."),
+    str | None, Option(metavar="SIZE", help="Most memory a run may hold, such as 8GB.")
 ]

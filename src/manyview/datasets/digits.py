@@ -79,8 +79,7 @@ def profiles(images: NDArray) -> NDArray:
     """Ink along rows, columns and both kinds of diagonals (n, 8 + 8 + 15 + 15)."""
     offsets = range(-_SIDE + 1, _SIDE)
     diagonals = [images.trace(k, axis1=1, axis2=2) for k in offsets]
-    mirrored = images[:, :, ::-1]
-    others = [mirrored.trace(k, axis1=1, axis2=2) for k in offsets]
+    others = [images[:, :, ::-1].trace(k, axis1=1, axis2=2) for k in offsets]
     lines = np.stack([*diagonals, *others], axis=1)
     return np.concatenate([images.sum(axis=2), images.sum(axis=1), lines], axis=1)
 

@@ -35,9 +35,7 @@ _MOST_LISTED = 30  # variables named in a message
 
 
 def arrange(
-    found: Mapping[str, Any],
-    request: Request,
-    skipped: Mapping[str, str] | None = None,
+    found: Mapping[str, Any], request: Request, skipped: Mapping[str, str] | None = None
 ) -> RawData:
     """Views and labels out of the numeric variables of a file, by name.
 
@@ -83,8 +81,7 @@ class _Content:
 
 def _shape_of(item: Any) -> str:
     if isinstance(item, list):
-        shapes = [_shape_of(a) for a in item[:6]]
-        return f"cell of {len(item)}: {', '.join(shapes)}"
+        return f"cell of {len(item)}: {', '.join([_shape_of(a) for a in item[:6]])}"
     return " × ".join(str(s) for s in item.shape)
 
 

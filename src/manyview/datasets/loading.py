@@ -185,6 +185,5 @@ def find_anchors(name: str | Path) -> tuple[list[Any], Path] | None:
     for folder in places:
         file = folder / f"{stem}_anchor.mat"
         if file.is_file():
-            anchors = load(file, labels=False)
-            return [np.asarray(a) for a in anchors.arrays], file
+            return [np.asarray(a) for a in load(file, labels=False).arrays], file
     return None

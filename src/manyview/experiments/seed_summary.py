@@ -75,8 +75,7 @@ def by(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item
 def cells(found: Sequence[Summary | None], score: str) -> list[Cell]:
     """A score of every summary; the best and second best stand out."""
     marks = mark_best([None if s is None else s.mean(score) for s in found])
-    texts = ("–" if s is None else s.show(score) for s in found)
-    return list(map(Cell, texts, marks))
+    return list(map(Cell, ("–" if s is None else s.show(score) for s in found), marks))
 
 
 def figure_cells(

@@ -120,8 +120,7 @@ def _table(surface: Surface, score: str) -> Table:
     head = [" \\ ".join(surface.axes), *(f"{c:g}" for c in columns)]
     table = Table(f"{surface.name}-{score}", f"{surface.title}: {score}", head)
     for value, line in zip(rows, values, strict=True):
-        shown = ("–" if np.isnan(x) else f"{x:.3f}" for x in line)
-        table.add(f"{value:g}", *shown)
+        table.add(f"{value:g}", *("–" if np.isnan(x) else f"{x:.3f}" for x in line))
     return table
 
 

@@ -163,8 +163,7 @@ def _oracle(run: Record, views: Views) -> tuple[Any, Record]:
     found, took = measured(
         lambda: [model.fit_predict(Views([a])) for a in views.arrays]
     )
-    scores = [_scores(run, views.labels, f)["ACC"] for f in found]
-    best = int(np.argmax(scores))
+    best = int(np.argmax([_scores(run, views.labels, f)["ACC"] for f in found]))
     return found[best], {"best_view": views.names[best], **took}
 
 

@@ -46,8 +46,7 @@ RECORDS = {
     ),
     "kernel": _record("stages.anchors.Kernel", "name anchors width"),
     "features": _record(
-        "stages.anchors.Features",
-        "scalings kernels means reduces centres keep sampled",
+        "stages.anchors.Features", "scalings kernels means reduces centres keep sampled"
     ),
     "piece": _record("stages.anchor_graph.Piece", "view anchors lengths"),
     "graph": _record("stages.anchor_graph.Graph", "scalings pieces n_neighbors exact"),

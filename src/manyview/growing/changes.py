@@ -246,8 +246,7 @@ def tell(
         else:
             events.append(Change("died", (i,), (), int(sizes_before[i])))
     for source, found in parts.items():
-        rows = int(sizes[found].sum())
-        events.append(Change("split", (source,), tuple(found), rows))
+        events.append(Change("split", (source,), tuple(found), int(sizes[found].sum())))
     for into, found in sources.items():
         merged = tuple(sorted({*found, into}))
         events.append(Change("merged", merged, (into,), int(sizes[into])))

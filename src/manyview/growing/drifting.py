@@ -78,8 +78,7 @@ class Drift:
     @property
     def clusters(self) -> list[int]:
         """Clusters whose new rows no longer fit in some view."""
-        bad = (self.p_cells <= self.rate).any(axis=1)
-        return [int(j) for j in np.flatnonzero(bad)]
+        return [int(j) for j in np.flatnonzero((self.p_cells <= self.rate).any(axis=1))]
 
     @property
     def shares(self) -> list[int]:

@@ -315,8 +315,7 @@ def _grown(
             effects=largest_effects(views, order, left, numbers, n_features),
         )
         splits.append(split)
-    names = tuple(views.names)
-    return Hierarchy(leaves, clusters, linkage, splits[::-1], names)
+    return Hierarchy(leaves, clusters, linkage, splits[::-1], tuple(views.names))
 
 
 def _own(clusters: Matrix, leaves: Matrix) -> tuple[int, ...]:

@@ -44,8 +44,7 @@ def _products_by_panels(rows: Any) -> Matrix:
         across = np.ascontiguousarray(rows[some].toarray().T)
         found[some.start :, some] = rows[some.start :] @ across
 
-    step = max(1, PANEL // rows.shape[1])
-    parts = cut(rows.shape[0], step)
+    parts = cut(rows.shape[0], max(1, PANEL // rows.shape[1]))
     side_by_side([partial(panel, some) for some in parts])
     for some in parts:
         found[some, some.stop :] = found[some.stop :, some].T

@@ -195,8 +195,7 @@ def _beyond(values: Array, usual: Usual) -> Array:
 
 def _near(d: Array) -> tuple[Array, Array]:
     """Mean distance to, and numbers of, the nearest drawn rows."""
-    k = min(NEIGHBOURS, int(d.shape[1]) - 1)
-    squares, columns = smallest(d, k)
+    squares, columns = smallest(d, min(NEIGHBOURS, int(d.shape[1]) - 1))
     return namespace(d).mean(in_float64(squares) ** 0.5, axis=1), columns
 
 

@@ -103,8 +103,7 @@ def choose_rows(n_samples: int, most: int, seed: int = 0) -> Matrix:
     """All rows, or `most` of them drawn at random, in order."""
     if n_samples <= most:
         return np.arange(n_samples)
-    rng = np.random.default_rng(seed)
-    return np.sort(rng.choice(n_samples, most, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(n_samples, most, replace=False))
 
 
 def flatten(embedding: Matrix, *, method: str = "auto", random_state: int = 0) -> Map:

@@ -64,8 +64,7 @@ def _clusters(subject: Subject) -> Table:
         size = subject.sizes[j]
         row = [cluster_cell(int(j)), number(size), percent(size / subject.n_samples)]
         if certainty is not None:
-            own = certainty[subject.labels == j]
-            row.append(percent(float(np.median(own)), ".0f"))
+            row.append(percent(float(np.median(certainty[subject.labels == j])), ".0f"))
         if known is not None:
             counts = subject.contingency[:, j]
             row.append(Cell(subject.classes[0][int(counts.argmax())]))

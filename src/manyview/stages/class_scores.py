@@ -169,8 +169,7 @@ def _smoothed(start: Matrix, near: sp.csr_array | None) -> tuple[Matrix, Matrix]
 
 def _product(parts: Sequence[Matrix], weights: Sequence[float], own: Matrix) -> Matrix:
     """The parts' product in which powers sum to one, times that of the clusters."""
-    logs = [np.log(p + NO_VETO) for p in parts]
-    mean = np.average(logs, axis=0, weights=weights)
+    mean = np.average([np.log(p + NO_VETO) for p in parts], axis=0, weights=weights)
     found = FOUND_POWER * np.log(own + NO_VETO_OF_FOUND)
     return np.asarray(softmax(mean + found, axis=1))
 

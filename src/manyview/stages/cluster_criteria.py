@@ -35,8 +35,7 @@ def measure_criteria(
         EmbeddedSample(part, max(counts), scaling, seed, sample, n_anchors)
         for part in parts
     ]
-    values = embeddings[0].values ** 2
-    gap = np.array([spectral_gap(values, k) for k in counts])
+    gap = np.array([spectral_gap(embeddings[0].values ** 2, k) for k in counts])
     stability, silhouette = np.zeros(len(counts)), np.zeros(len(counts))
     for i, k in enumerate(counts):
         whole, first, second = (e.cluster(k, seed) for e in embeddings)

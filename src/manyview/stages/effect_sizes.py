@@ -33,8 +33,7 @@ def effect_sizes(
     """Effect sizes (n_clusters, n_features), and the means inside and outside."""
     found = _cluster_sums(views, labels, n_clusters)
     inside = found.counts, found.sums, found.squares
-    outside = tuple(part.sum(axis=0) - part for part in inside)
-    return _effects(inside, outside, found)
+    return _effects(inside, tuple(part.sum(axis=0) - part for part in inside), found)
 
 
 def effect_between(sums: Sums, left: Matrix, right: Matrix) -> tuple[Matrix, ...]:

@@ -232,8 +232,7 @@ def _closest(
     unknown = np.flatnonzero(np.isnan(near))
     for some in _batches(len(unknown), rows.X.shape[1], GAP_NUMBERS):
         at = unknown[some]
-        gaps = rows.X[ids[at]] - rows.X[row[at]]
-        near[at] = row_norms(gaps, squared=True)
+        near[at] = row_norms(rows.X[ids[at]] - rows.X[row[at]], squared=True)
     counts = np.unique(row, return_counts=True)[1]
     starts = np.cumsum(counts) - counts
     table = np.full((len(counts), counts.max()), np.inf)

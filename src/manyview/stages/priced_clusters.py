@@ -105,8 +105,7 @@ def _exactly(
     excess = wanted.excess(counts)
     if excess == 0:
         return found
-    shared = Edge(priced, excess)
-    _, notes = engine.run(edge_step, shared, title="Sizes", views=False)
+    _, notes = engine.run(edge_step, Edge(priced, excess), title="Sizes", views=False)
     named = np.concatenate(notes)
     rows, labels = named[_first_of_each(named, excess), :2].astype(np.intp).T
     points = np.asarray(to_host(in_float64(pick(engine, FIELD, rows))))

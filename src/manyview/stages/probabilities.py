@@ -41,8 +41,7 @@ def soft_scores(
     if isinstance(scores, Nodes):
         points = np.asarray(scores.points, dtype=np.float64)
         scores = discriminants(points, scores.labels, centres.points)
-    n_clusters = len(scores.points)
-    votes = np.zeros((len(asked.rows), n_clusters))
+    votes = np.zeros((len(asked.rows), len(scores.points)))
     for own, weight in zip(asked.votes.T, asked.weights, strict=True):
         there = np.flatnonzero(own >= 0)
         votes[there, own[there]] += weight

@@ -288,8 +288,7 @@ def _next_round(
     a = weights.smooth * weights.growth**t
     used = tuple(fits)
     if carried.unfiltered is not None:
-        pairs = zip(fits, carried.unfiltered, strict=True)
-        used = tuple(u + a * w for u, w in pairs)
+        used = tuple(u + a * w for u, w in zip(fits, carried.unfiltered, strict=True))
     # The first Y_v is the unfiltered start, which may be B_bar itself.
     from_shared = t == 0 and carried.smooth is None and carried.unfiltered is None
     smooth = None

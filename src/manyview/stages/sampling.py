@@ -193,8 +193,7 @@ def _row_hash(
         if rows is not None:
             x = x[rows]
             there = None if there is None else there[to_host(rows)]
-        codes = _codes(x, shared.moments[v], steps)
-        one = _hash(codes, shared.multipliers[v])
+        one = _hash(_codes(x, shared.moments[v], steps), shared.multipliers[v])
         total = total + (one if there is None else one * like(there, one))
     return mix64(total)
 

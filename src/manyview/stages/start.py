@@ -79,8 +79,7 @@ def start_from_directions(
     if start.signs:
         return Carried(next_products(ridges, total), None)
     pairs = zip(ridges, start.weights, strict=True)
-    products = [ridge.start_products(r, w) for r, w in pairs]
-    return Carried(products, None, start.weights)
+    return Carried([ridge.start_products(r, w) for r, w in pairs], None, start.weights)
 
 
 def principal_start(

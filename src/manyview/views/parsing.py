@@ -208,8 +208,7 @@ def _parse_frame(frame: Any, name: str) -> Parsed:
     array = table.to_numpy()
     _check_shape(array, name)
     index = nw.maybe_get_index(table)
-    columns = tuple(str(c) for c in table.columns)
-    return Parsed(array, columns, index)
+    return Parsed(array, tuple(str(c) for c in table.columns), index)
 
 
 def _check_kind(array: Any, name: str) -> None:

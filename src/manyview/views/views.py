@@ -247,8 +247,7 @@ class Views(NamedViews):
 
     def without(self, v: int) -> Views:
         """The other views of the same rows."""
-        keep = [u for u in range(self.n_views) if u != v]
-        return self.in_order(keep)
+        return self.in_order([u for u in range(self.n_views) if u != v])
 
     def filled(self, how: str = "mean", *, like: Views | None = None) -> Views:
         """Single NaN entries replaced by the mean of their feature, in memory.

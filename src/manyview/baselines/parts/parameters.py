@@ -54,8 +54,7 @@ class ComparedMethod(MultiViewClusterer):
     def _begin(self, X: Any, y: Any) -> tuple[Views, np.random.Generator]:
         """The views to fit, and the source of all random choices."""
         check_parameters(self)
-        rng = generator(self.random_state)
-        return self._views_to_fit(X, y), rng
+        return self._views_to_fit(X, y), generator(self.random_state)
 
     def _ordered(
         self, X: Any, y: Any

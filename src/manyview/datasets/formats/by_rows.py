@@ -55,8 +55,7 @@ class ChunkRows:
         self.array, self.shape, self.dtype = array, array.shape, array.dtype
         turned = isinstance(array, Transposed)
         packed = array.array.chunks[1] if turned else array.chunks[0]
-        n_rows = int(array.shape[0])
-        self.edges = piece_edges(n_rows, int(packed), sizes.block_rows)
+        self.edges = piece_edges(int(array.shape[0]), int(packed), sizes.block_rows)
 
     def batches(self, number: int) -> Iterator[NDArray]:
         """The rows of a piece, at once."""

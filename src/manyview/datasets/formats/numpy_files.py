@@ -68,8 +68,7 @@ def _join_sparse(arrays: dict[str, Any]) -> dict[str, Any]:
     for stem, prefix in [*((s, f"{s}_") for s in stems), ("X", "")]:
         names = [prefix + part for part in _PARTS]
         if all(n in arrays for n in names):
-            kind = arrays.get(prefix + "format")
-            matrix = _sparse([arrays[n] for n in names], kind)
+            matrix = _sparse([arrays[n] for n in names], arrays.get(prefix + "format"))
             arrays = {
                 stem if n == names[0] else n: matrix if n == names[0] else item
                 for n, item in arrays.items()
