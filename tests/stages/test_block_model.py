@@ -83,6 +83,21 @@ def test_weights_of_ties_weigh_views(own):
     assert ari(own, heard) > 0.8 > 0.3 > ari(own, drowned)
 
 
+def test_parts_without_ties_between_them_keep_their_clusters_in_common(own):
+    """Chance is that of each part: as of one graph it would be half of it."""
+    graph = sp.csr_array(sp.block_diag([planted(own, 0.1, 0.03, s) for s in (0, 1)]))
+    both, parts = np.tile(own, 2), [slice(0, 300), slice(300, 600)]
+    rng = np.random.default_rng(2)
+    wrong = np.where(rng.uniform(size=600) < 0.3, rng.integers(0, 3, 600), both)
+    found = moved_by_views([graph], wrong, 3, None, parts)
+    assert ari(both, found) > ari(both, wrong) + 0.1
+    assert (found != moved_by_views([graph], wrong, 3)).any()
+    alone = [moved_by_views([graph[p][:, p]], wrong[p], 3) for p in parts]
+    np.testing.assert_array_equal(found, np.concatenate(alone))
+    once = moved_by_views([graph], wrong, 3, None, parts, most_sweeps=1)
+    assert ari(both, wrong) < ari(both, once) < ari(both, found)
+
+
 def test_no_cluster_is_left_without_rows():
     graph = planted(np.zeros(60, dtype=int))
     labels = (np.arange(60) == 7).astype(int)

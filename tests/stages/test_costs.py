@@ -82,6 +82,9 @@ def test_many_rows_pay_for_the_neighbours_of_some():
     own, none = (refining_cost(10**5, (800, 900), k) for k in (10, 300))
     assert own.setup_seconds > 0.3 and (own.passes, own.reads) == (2, 1)
     assert none.setup_seconds == none.passes == 0  # too few rows of a cluster
+    with lowered(exact_rows=4096):  # one part in place of two
+        half = refining_cost(10**5, (800, 900), 10)
+    assert own.setup_flops == pytest.approx(2 * half.setup_flops)
     wide = refining_cost(10**5, (8000, 9000), 10)
     assert wide.setup_flops == pytest.approx(own.setup_flops, rel=0.3)
 

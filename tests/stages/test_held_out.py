@@ -113,6 +113,16 @@ def test_a_view_of_noise_says_nothing_and_a_wrong_label_does_not_speak_for_itsel
     assert np.abs(alone).mean() < 0.1 * np.abs(said).mean()
 
 
+def test_the_same_fits_are_worth_what_other_labels_tell(rows):
+    x, own = rows
+    first = held_out(in_columns([[seen(x)]], np.arange(90)), own, 3)
+    fits = [said.fits[0][1] for said in (first, first.heard(own))]
+    assert fits[1].worth == pytest.approx(fits[0].worth, rel=0.1)
+    chance = first.heard(np.arange(90) // 3 % 3).fits[0][1]
+    assert chance.worth < 0.5 * fits[0].worth and chance.number == fits[0].number
+    assert held_out([], own, 3).heard(own).fits == []
+
+
 def test_side_by_side_views_are_of_one_size_and_orthogonal(rows):
     x, _ = rows
     views = [seen(x), seen(1e4 * x[:, :2] ** 2)]

@@ -11,6 +11,8 @@ from manyview.datasets import load_digits_views, make_views
 from manyview.engine.contract import lowered
 from manyview.growing.refitting import rename_clusters
 from manyview.kmeans.passes import Centres
+from manyview.stages import refining
+from manyview.stages.communities import graph_in_parts
 from manyview.stages.refining import (
     MOST_PRODUCTS,
     REFINED_ROWS,
@@ -108,6 +110,47 @@ def test_the_order_of_rows_plays_no_part(many):
     with lowered(exact_rows=300):
         other = S2MVTC(4, random_state=0).fit(views[order])
     np.testing.assert_array_equal(other.labels_, model.labels_[order])
+
+
+@pytest.fixture
+def parted(monkeypatch):
+    """Two parts of 200 rows, and where each was."""
+    seen = []
+
+    def spied(*given):
+        found = graph_in_parts(*given)
+        seen.append([(part.start, part.stop) for part in found[-1]])
+        return found
+
+    monkeypatch.setattr(refining, "REFINED_ROWS", 200)
+    monkeypatch.setattr(refining, "graph_in_parts", spied)
+    return seen
+
+
+@pytest.mark.parametrize(("exact_rows", "n_parts"), [(390, 1), (450, 2), (800, 2)])
+def test_neighbours_are_sought_in_two_parts_at_most(parted, exact_rows, n_parts):
+    views = make_views(1200, (6, 5), 4, noise=2.0, random_state=0)
+    with lowered(exact_rows=exact_rows):
+        model = S2MVTC(4, random_state=0).fit(views)
+        assert parted == [[(0, 200), (200, 400)][:n_parts]]
+        np.testing.assert_array_equal(model.predict(views), model.labels_)
+        order = np.random.default_rng(0).permutation(len(views))
+        other = S2MVTC(4, random_state=0).fit(views[order])
+        np.testing.assert_array_equal(other.labels_, model.labels_[order])
+        sized = S2MVTC(4, random_state=0).fit(views, cluster_sizes="equal")
+        assert np.bincount(sized.labels_).tolist() == [300] * 4
+
+
+def test_a_resumed_fit_looks_at_as_many_rows(parted, tmp_path, monkeypatch):
+    """Of sparse rows these follow from entries, which drawn rows tell of."""
+    views = make_views(1200, (6, 5), 4, noise=2.0, random_state=0)
+    views = [sp.csr_array(np.where(abs(x) > 1.0, x, 0.0)) for x in views.arrays]
+    monkeypatch.setattr(refining, "MOST_PRODUCTS", 130.0**2 * 5)
+    with lowered(exact_rows=500):
+        model = S2MVTC(4, random_state=0, checkpoint=tmp_path).fit(views)
+        again = S2MVTC(4, random_state=0, checkpoint=tmp_path).fit(views)
+    assert parted[0] == parted[1] and parted[0][0][1] < 200
+    np.testing.assert_array_equal(again.labels_, model.labels_)
 
 
 def test_rows_too_few_for_the_clusters_are_left_to_k_means():

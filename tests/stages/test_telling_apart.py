@@ -17,6 +17,7 @@ from manyview.stages.anchors import Features, Kernel
 from manyview.stages.rounds import round_step
 from manyview.stages.scaling import Scaling
 from manyview.stages.telling_apart import SHRINKAGE, discriminants, tell_apart
+from manyview.stages.whole_rows import see_views
 from manyview.views.views import Block
 
 
@@ -66,6 +67,12 @@ def scored(block, found):
     return round_step(block, {"B_bar": B_bar}, found).state["B_bar"].argmax(axis=1)
 
 
+def told(block, features, graphs, labels):
+    """A round of three clusters, of rows as they are seen."""
+    views = see_views(block, np.arange(len(labels)), features, 3)
+    return tell_apart(features, graphs, views, labels, 3)
+
+
 def spoilt(own, share, seed=1):
     rng = np.random.default_rng(seed)
     return np.where(
@@ -75,8 +82,8 @@ def spoilt(own, share, seed=1):
 
 def test_rounds_find_the_planted_clusters_from_a_part_of_them():
     block, features, graphs, own = planted()
-    wrong, nodes = spoilt(own, 0.5), np.arange(len(own))
-    found = tell_apart(block, features, (graphs, nodes), [wrong], 3)
+    wrong = spoilt(own, 0.5)
+    found = told(block, features, graphs, wrong)
     assert ari(own, wrong) < 0.4 and ari(own, scored(block, found)) > 0.98
 
 
@@ -84,8 +91,8 @@ def test_scores_are_sums_of_the_views_log_likelihoods(monkeypatch):
     """One round, against scikit-learn's discriminants of every view."""
     monkeypatch.setattr(telling_apart, "MOST_ROUNDS", 1)
     block, features, graphs, own = planted()
-    wrong, nodes = spoilt(own, 0.3), np.arange(len(own))
-    found = tell_apart(block, features, (graphs, nodes), [wrong], 3)
+    wrong = spoilt(own, 0.3)
+    found = told(block, features, graphs, wrong)
     total = np.log(np.bincount(wrong) / len(wrong))
     for x in block.views:
         how = {"solver": "lsqr", "shrinkage": SHRINKAGE, "priors": np.full(3, 1 / 3)}
@@ -97,15 +104,15 @@ def test_scores_are_sums_of_the_views_log_likelihoods(monkeypatch):
 
 def test_reduced_features_say_the_same():
     block, features, graphs, own = planted()
-    wrong, nodes = spoilt(own, 0.5), np.arange(len(own))
-    plain = tell_apart(block, features, (graphs, nodes), [wrong], 3)
+    wrong = spoilt(own, 0.5)
+    plain = told(block, features, graphs, wrong)
     reduces, means = [], []
     for x in block.views:
         s, E = np.linalg.eigh(np.cov(x.T) * len(x))
         reduces.append(E / s**0.5)
         means.append(x.mean(axis=0))
     other = features._replace(reduces=tuple(reduces), means=tuple(means))
-    reduced = tell_apart(block, other, (graphs, nodes), [wrong], 3)
+    reduced = told(block, other, graphs, wrong)
     np.testing.assert_array_equal(scored(block, plain), scored(block, reduced))
 
 
@@ -115,23 +122,22 @@ def test_a_row_without_a_view_is_scored_by_the_others():
     present[::2, 0] = False
     views = (np.where(present[:, :1], block.views[0], 1e3), *block.views[1:])
     holes = Block(0, views, present)
-    nodes = np.arange(len(own))
-    found = tell_apart(holes, features, (graphs, nodes), [spoilt(own, 0.5)], 3)
+    found = told(holes, features, graphs, spoilt(own, 0.5))
     assert ari(own, scored(holes, found)) > 0.98
 
 
-def test_what_cannot_be_told_better_is_left():
+def test_what_cannot_be_told_better_is_left(monkeypatch):
     block, features, graphs, own = planted()
-    nodes = np.arange(len(own))
-    assert tell_apart(block, features, (graphs, nodes), [own], 3) is None
+    assert told(block, features, graphs, own) is None
     of_one = features._replace(kernels=features.kernels[:1])
     one = Block(0, block.views[:1], block.present[:, :1])
     wrong = spoilt(own, 0.5)
-    assert tell_apart(one, of_one, (graphs[:1], nodes), [wrong], 3) is None
-    few = (graphs, nodes[:0])
-    assert tell_apart(block, features, few, [wrong[:0]], 3) is None
-    # Nor where another candidate is better than what rounds find.
-    assert tell_apart(block, features, (graphs, nodes), [own, wrong], 3) is None
+    assert told(one, of_one, graphs[:1], wrong) is None
+    assert told(block, features, graphs, wrong[:5]) is None
+    # Nor by less than chance would: of few rows that is much.
+    assert told(block, features, graphs, wrong) is not None
+    monkeypatch.setattr(telling_apart, "LEAST_GAIN", 1e9)
+    assert told(block, features, graphs, wrong) is None
 
 
 SMALL = {"exact_rows": 500}

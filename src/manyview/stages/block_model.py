@@ -59,27 +59,30 @@ def moved_by_views(
     labels: Matrix,
     n_clusters: int,
     said: Callable[[Matrix], Matrix] | None = None,
+    parts: Sequence[slice] = (slice(None),),
+    most_sweeps: int = MOST_SWEEPS,
 ) -> Matrix:
     """The labels after moves of single rows that raise the likelihood of all graphs.
 
     Half of the rows at a time, so that neighbours do not change places for ever. Rates
     follow the clusters at hand, so none grows for want of ties. A sweep that leaves
     a cluster without rows is not taken. `said` gives, for labels, what else is known
-    of every row and cluster, as logarithms of odds.
+    of every row and cluster, as logarithms of odds. Between `parts` of the rows
+    there are no ties: chance is that of each, or clusters would end up in one.
     """
-    halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
+    each = np.arange(len(labels))
+    halves = [(each[p][start::2], p) for start in (0, 1) for p in parts]
     near = [_ties_to_clusters(graph, labels, n_clusters) for graph in graphs]
-    for _ in range(MOST_SWEEPS):
+    for _ in range(most_sweeps):
         found = labels.copy()
         more = np.zeros((len(labels), n_clusters)) if said is None else said(labels)
-        for own in halves:
-            member, former = members(found, n_clusters), found[own]
+        for own, part in halves:
+            member, former = members(found[part], n_clusters), found[own]
             gains = more[own]
             for ties in near:
-                gains += _gains(ties[own], member.T @ ties)
-            best = gains.argmax(axis=1)
-            each = np.arange(len(own))
-            better = gains[each, best] > gains[each, former] + 1e-12
+                gains += _gains(ties[own], member.T @ ties[part])
+            best, row = gains.argmax(axis=1), each[: len(own)]
+            better = gains[row, best] > gains[row, former] + 1e-12
             found[own] = np.where(better, best, former)
             for graph, ties in zip(graphs, near, strict=True):
                 _follow(ties, graph[own[better]], former[better], best[better])

@@ -9,12 +9,14 @@ Rows are then moved one by one by what all views say, first of neighbours
 """
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.ops import Matrix, is_on_gpu, to_host
+from manyview.engine.contract import cut
 from manyview.engine.threads import Background, side_by_side
 from manyview.stages.block_model import gains_of_views, moved_by_views, tells_more
 from manyview.stages.cluster_sizes import Sizes, drawn_to_sizes, sized
@@ -159,11 +161,7 @@ def moved_as_seen(
 
 
 def sized_as_seen(
-    rows: RowGraph,
-    columns: SeenColumns,
-    labels: Matrix,
-    n_clusters: int,
-    wanted: Sizes,
+    rows: RowGraph, columns: SeenColumns, labels: Matrix, n_clusters: int, wanted: Sizes
 ) -> Matrix:
     """Labels of all drawn rows in clusters of these sizes, by all that moves rows."""
     said, first = held_out(columns, labels, n_clusters), first_of(rows.place)
@@ -181,6 +179,23 @@ def row_graph(
 ) -> RowGraph:
     """The graphs of all views, of exact neighbours among the drawn rows, as one."""
     return weighed(view_graphs(drawn, scalings, n_clusters), view_weights)
+
+
+def graph_in_parts(
+    drawn: Draw, n_rows: int, *how: Any
+) -> tuple[sp.csr_array, list[sp.csr_array], Matrix, list[slice]]:
+    """The graphs of every so many rows by themselves, side by side in one.
+
+    The sum, those of the views, where each row is in them, and where each part is.
+    """
+    cuts = cut(len(drawn.rows), n_rows)
+    made = [row_graph(drawn._replace(block=drawn.block.part(x)), *how) for x in cuts]
+    ends = np.cumsum([0, *(len(x.present) for x in made)])
+    place = [x.place + first for x, first in zip(made, ends, strict=False)]
+    kinds = zip(*([x.graph, *x.of_views] for x in made), strict=True)
+    graph, *of_views = [sp.csr_array(sp.block_diag(x, format="csr")) for x in kinds]
+    parts = [slice(a, b) for a, b in pairwise(ends)]
+    return graph, of_views, np.concatenate(place), parts
 
 
 def view_graphs(

@@ -30,7 +30,12 @@ from manyview.stages.anchor_graph import (
     sample_size,
 )
 from manyview.stages.anchors import anchor_count, feature_passes
-from manyview.stages.refining import REFINED_ROWS, ROWS_PER_CLUSTER, affordable_rows
+from manyview.stages.refining import (
+    MOST_PARTS,
+    REFINED_ROWS,
+    ROWS_PER_CLUSTER,
+    affordable_rows,
+)
 from manyview.stages.sequence_settings import setting
 from manyview.views.arguments import check_count
 from manyview.views.disk_views import DiskViews
@@ -134,8 +139,7 @@ def stored_widths(views: Views) -> tuple[int, ...]:
 
 
 def _clusters(model: Any) -> int:
-    known = isinstance(model.n_clusters, int)
-    return model.n_clusters if known else UNKNOWN_CLUSTERS
+    return model.n_clusters if isinstance(model.n_clusters, int) else UNKNOWN_CLUSTERS
 
 
 def search_cost(n: int, n_features: tuple[int, ...], n_anchors: int) -> Cost:
@@ -147,8 +151,7 @@ def search_cost(n: int, n_features: tuple[int, ...], n_anchors: int) -> Cost:
         rows, steps = min(n, LARGE_ROWS_PER_ANCHOR * n_anchors), LARGE_STEPS
     entries = float(rows) * n_anchors * steps
     flops, touched = 2.0 * entries * sum(n_features), 4.0 * entries * len(n_features)
-    seconds = SEARCH_SECONDS * len(n_features)
-    return Cost([], 0, 0, 0.0, 0.0, flops, touched, seconds)
+    return Cost([], 0, 0, 0.0, 0.0, flops, touched, SEARCH_SECONDS * len(n_features))
 
 
 def communities_cost(n: int, n_views: int) -> Cost:
@@ -162,11 +165,11 @@ def refining_cost(n: int, n_features: tuple[int, ...], n_clusters: int) -> Cost:
 
     Before it one over the views, where their discriminants give the clusters.
     """
-    most = min(n, REFINED_ROWS, sizes.exact_rows)
-    n_rows = affordable_rows(most, float(sum(n_features)))
+    most = min(n, sizes.exact_rows)
+    n_rows = affordable_rows(min(REFINED_ROWS, most), float(sum(n_features)))
     if n_rows < ROWS_PER_CLUSTER * n_clusters:
         return Cost([], 0, 0, 0.0, 0.0)
-    pairs = float(n_rows) ** 2
+    pairs = float(n_rows) ** 2 * min(MOST_PARTS, most // n_rows)
     seconds = COMMUNITY_SECONDS + len(n_features) * pairs / NEIGHBOUR_RATE
     # Float64 products at twice the price of the passes' own.
     flops = 2.0 * 2.0 * pairs * sum(n_features)

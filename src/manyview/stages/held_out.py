@@ -14,7 +14,7 @@ likelihood of the labels, so a view of noise says nothing.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -163,8 +163,7 @@ def see_all(
     jobs = [partial(ridge.principal_directions, made, wanted) for made in ridges]
     directions = tuple(side_by_side(jobs))
     pairs = list(zip(ridges, directions, strict=True))
-    offsets = tuple(made.mean @ own for made, own in pairs)
-    sight = Sight(features, directions, offsets)
+    sight = Sight(features, directions, tuple(made.mean @ own for made, own in pairs))
     _, notes = engine.run(see_step, sight, title="Seeing rows")
     present, seen = to_host(drawn.block.present), []
     for v, ((made, own), parts) in enumerate(
@@ -217,6 +216,12 @@ class Fit(NamedTuple):
         found[there] = left
         return found
 
+    def heard(self, indicators: Matrix) -> Self:
+        """The same, worth what some of these left-out rows tell."""
+        some = np.flatnonzero(self.columns.there)[:ROWS_FOR_WORTH]
+        more = _worth(self.scores(indicators)[some], indicators[some].argmax(axis=1))
+        return self._replace(worth=self.worth * more)
+
     def weights(self, indicators: Matrix) -> Matrix:
         """Of the columns for every cluster: what scores rows that are not fitted to."""
         points, there, shrunk, *_ = self.columns
@@ -230,6 +235,13 @@ class HeldOut(NamedTuple):
 
     fits: list[tuple[float, Fit]]
     n_clusters: int
+
+    def heard(self, labels: Matrix) -> Self:
+        """The same fits to other labels, worth what these tell."""
+        indicators = np.eye(self.n_clusters)[labels]
+        heard = side_by_side([partial(fit.heard, indicators) for _, fit in self.fits])
+        pairs = zip(self.fits, heard, strict=True)
+        return self._replace(fits=[(weight, fit) for (weight, _), fit in pairs])
 
     def scores(self, labels: Matrix) -> Matrix:
         """Of every row and cluster (n_rows, n_clusters), by fits to all other rows."""

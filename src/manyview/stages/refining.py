@@ -3,10 +3,12 @@
 k-means finds the clusters of many rows in the embedding. Of the drawn rows some are
 then moved between these clusters by modularity, in the graph of their exact neighbours
 in every view (`stages.communities`), and all rows follow them by linear discriminants
-of the embedding (R. A. Fisher, 1936). Moves keep what k-means gets right, which rows
-are one cluster at large, and mend where it is wrong: between neighbours. What it gets
-wrong at large discriminants of the views may mend (`stages.telling_apart`), and where
-they do not, fits of the views carry moves on (`stages.whole_rows`).
+of the embedding (R. A. Fisher, 1936). Neighbours are sought in two parts of these
+rows, each by itself: half the products of all together, and fits hear all. Moves keep
+what k-means gets right, which rows are one cluster at large, and mend where it is
+wrong: between neighbours. What it gets wrong at large discriminants of the views may
+mend (`stages.telling_apart`), and where they do not, fits of the views carry moves on
+(`stages.whole_rows`).
 """
 
 from typing import NamedTuple
@@ -27,26 +29,24 @@ from manyview.kmeans.passes import (
     pick,
 )
 from manyview.stages.anchors import Features
-from manyview.stages.block_model import members
+from manyview.stages.block_model import FEW_MOVES, members
 from manyview.stages.cluster_sizes import Sizes, sized
-from manyview.stages.communities import first_of, row_graph
+from manyview.stages.communities import first_of, graph_in_parts
 from manyview.stages.rounds import Round, round_step
-from manyview.stages.sampling import Draw
+from manyview.stages.sampling import Draw, first_rows
 from manyview.stages.telling_apart import discriminants, tell_apart
-from manyview.stages.whole_rows import follow_whole_rows
+from manyview.stages.whole_rows import follow_whole_rows, see_views
 from manyview.views.views import Block
 
-# Rows that are moved: twice as many were level, half as many a little worse.
-REFINED_ROWS = 4096
-# Products of entries that their neighbours may take: as of all those rows in 2,048
-# columns. More would be felt in the time of a fit.
+# Rows among which neighbours are sought, and how many such parts there are: one alone
+# left twice as much to which rows were drawn (DESIGN.md, "Twice the rows, in parts").
+REFINED_ROWS, MOST_PARTS = 4096, 2
+# Products of entries that the neighbours of a part may take: as of all those rows in
+# 2,048 columns. More would be felt in the time of a fit.
 MOST_PRODUCTS = float(REFINED_ROWS) ** 2 * 2048
 # Fewer rows of a cluster say too little of it: then k-means stands.
 ROWS_PER_CLUSTER = 20
-# Sweeps over the rows, and the share of them below which moves no longer matter; five
-# sweeps were nearly level with twenty.
-MOST_SWEEPS = 20
-FEW_MOVES = 1e-3
+MOST_SWEEPS = 20  # over the rows; five were nearly level
 
 
 class Ties(NamedTuple):
@@ -84,31 +84,32 @@ def refine_clusters(
     such scores, where rows are too few for the clusters.
     """
     n_clusters = len(found.centres.points)
-    rows = drawn.rows[: min(REFINED_ROWS, sizes.exact_rows)]
-    if n_clusters < 2 or len(rows) < ROWS_PER_CLUSTER * n_clusters:
+    rows = drawn.rows[: sizes.exact_rows]
+    n_entries = row_entries(first_rows(drawn.block))
+    most = affordable_rows(min(REFINED_ROWS, len(rows)), n_entries)
+    if n_clusters < 2 or most < ROWS_PER_CLUSTER * n_clusters:
         return found, None, None
+    rows = rows[: min(MOST_PARTS, len(rows) // most) * most]
     some = drawn._replace(rows=rows, block=engine.take(rows))
     some = some.without_empty_rows(features.scalings)
-    n_rows = affordable_rows(len(rows), row_entries(some.block))
-    if n_rows < ROWS_PER_CLUSTER * n_clusters:
-        return found, None, None
-    some = some._replace(rows=rows[:n_rows], block=some.block.part(slice(0, n_rows)))
-    near = row_graph(some, features.scalings, view_weights, n_clusters)
+    how = features.scalings, view_weights, n_clusters
+    graph, of_views, place, parts = graph_in_parts(some, most, *how)
     labels = np.asarray(to_host(pick(engine, LABELS, some.rows)))
-    first = first_of(near.place)
-    labels = moved(near.graph, labels[first], n_clusters)[near.place]
+    first = first_of(place)
+    own = [moved(graph[p][:, p], labels[first[p]], n_clusters) for p in parts]
+    labels = np.concatenate(own)[place]
     if wanted is not None:
         part = wanted.of_sample(len(labels), engine.n_samples)
-        labels = sized(near.graph, near.place, labels, n_clusters, part)
+        labels = sized(graph, place, labels, n_clusters, part)
     points = np.asarray(to_host(in_float64(pick(engine, FIELD, some.rows))))
     scores, last = discriminants(points, labels, found.centres.points), None
     if by_views and n_clusters <= points.shape[1]:
-        candidates = [labels[first], to_host(nearest(points, scores)[0])[first]]
-        graphs = (near.of_views, first)
-        last = tell_apart(some.block, features, graphs, candidates, n_clusters)
+        views = see_views(some.block, first, features, n_clusters)
+        scored = np.asarray(to_host(nearest(points, scores)[0]))[first]
+        last = tell_apart(features, of_views, views, scored, n_clusters)
         if last is None:
-            own = labels[first], points[first], n_clusters
-            last = follow_whole_rows(some.block, features, graphs, *own)
+            rest = labels[first], points[first], n_clusters
+            last = follow_whole_rows(features, (of_views, parts), views, *rest)
     if last is not None:
         engine.run(round_step, last, title="Telling clusters apart")
         scores = Centres(np.eye(n_clusters), np.zeros(n_clusters))

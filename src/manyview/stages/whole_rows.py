@@ -20,6 +20,7 @@ from manyview.stages.block_model import FEW_MOVES, Graphs, moved_by_views
 from manyview.stages.held_out import (
     MOST_DIRECTIONS,
     ROWS_PER_DIRECTION,
+    Seen,
     held_out,
     in_columns,
     see,
@@ -32,38 +33,49 @@ from manyview.stages.telling_apart import (
 )
 from manyview.views.views import Block
 
-# Turns of fits and moves: six were enough for all but some hundred of 4,096 rows.
-MOST_TURNS = 6
+# Turns of fits and moves, and sweeps over the rows in each. As many sweeps as it takes
+# were level: fits follow the labels either way, and turns say what they are worth.
+MOST_TURNS, SWEEPS = 4, 3
+# Rows for every direction of a view beyond those that few rows get.
+ROWS_PER_MORE = 32
+
+
+def see_views(
+    block: Block, nodes: Matrix, features: Features, n_clusters: int
+) -> list[Seen]:
+    """Those rows of the block in every view, along as many directions as they tell."""
+    wanted = max(MOST_DIRECTIONS, DIRECTIONS_PER_CLUSTER * n_clusters)
+    wanted = max(wanted, len(nodes) // ROWS_PER_MORE)
+    n_directions = min(wanted, max(len(nodes) // ROWS_PER_DIRECTION, 1))
+    every = range(len(block.views))
+    return [see(block, nodes, features, v, n_directions) for v in every]
 
 
 def follow_whole_rows(
-    block: Block,
     features: Features,
-    ties: tuple[Graphs, Matrix],
+    ties: tuple[Graphs, list[slice]],
+    views: list[Seen],
     labels: Matrix,
     points: Matrix,
     n_clusters: int,
 ) -> Round | None:
     """A round that scores every row; None where fits and points do not see the same.
 
-    `ties` are the views' graphs and which rows of the block are their nodes, whose
+    `ties` are the views' graphs and the parts of rows that have them, whose `views`,
     labels and points in the embedding are given.
     """
-    graphs, nodes = ties
-    wanted = max(MOST_DIRECTIONS, DIRECTIONS_PER_CLUSTER * n_clusters)
-    n_directions = min(wanted, max(len(nodes) // ROWS_PER_DIRECTION, 1))
-    views = [see(block, nodes, features, v, n_directions) for v in range(len(graphs))]
-    columns = in_columns([views], np.arange(len(nodes)))
+    graphs, parts = ties
+    columns = in_columns([views], np.arange(len(labels)))
     said = held_out(columns, labels, n_clusters)
     by_fits, by_points = said.scores(labels).argmax(axis=1), _left_out(points, labels)
     with_labels = np.mean(by_fits == labels) + np.mean(by_points == labels)
     if 2.0 * np.mean(by_fits == by_points) <= with_labels:
         return None
     for _ in range(MOST_TURNS):
-        found = moved_by_views(graphs, labels, n_clusters, said.scores)
-        n_moves, labels = np.count_nonzero(found != labels), found
-        said = held_out(columns, labels, n_clusters)
-        if n_moves <= FEW_MOVES * len(labels):
+        how = (graphs, labels, n_clusters, said.scores, parts, SWEEPS)
+        former, labels = labels, moved_by_views(*how)
+        said = said.heard(labels)
+        if np.count_nonzero(labels != former) <= FEW_MOVES * len(labels):
             break
     weights = said.weights(labels, views)
     return scoring_round(features, views, [(w, np.zeros(n_clusters)) for w in weights])
