@@ -233,8 +233,7 @@ def solve(ridge: Ridge, products: Array) -> Array:
 def solve_all(ridges: tuple[Ridge, ...], products: list[Array]) -> list[Array]:
     """`solve` of every view."""
     jobs = [partial(solve, *pair) for pair in zip(ridges, products, strict=True)]
-    on_host = is_numpy_array(ridges[0].gram)
-    return side_by_side(jobs) if on_host else [job() for job in jobs]
+    return side_by_side(jobs) if is_numpy_array(products[0]) else [j() for j in jobs]
 
 
 def centred_products(ridge: Ridge, products: Array, sums: Array) -> Array:

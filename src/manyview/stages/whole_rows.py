@@ -14,6 +14,7 @@ with each other more than with the labels: then the labels err, and both see how
 import numpy as np
 
 from manyview.arrays.ops import Matrix, to_host
+from manyview.engine.threads import at_once
 from manyview.kmeans.passes import nearest
 from manyview.stages.anchors import Features
 from manyview.stages.block_model import FEW_MOVES, Graphs, moved_by_views
@@ -47,8 +48,8 @@ def see_views(
     wanted = max(MOST_DIRECTIONS, DIRECTIONS_PER_CLUSTER * n_clusters)
     wanted = max(wanted, len(nodes) // ROWS_PER_MORE)
     n_directions = min(wanted, max(len(nodes) // ROWS_PER_DIRECTION, 1))
-    every = range(len(block.views))
-    return [see(block, nodes, features, v, n_directions) for v in every]
+    every, on = range(len(block.views)), block.views[0]
+    return at_once(lambda v: see(block, nodes, features, v, n_directions), every, on)
 
 
 def follow_whole_rows(
