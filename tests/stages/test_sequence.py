@@ -344,6 +344,7 @@ class Unreadable:
         raise AssertionError("the views were read")
 
 
+@pytest.mark.usefixtures("rows_stay_on_disk")
 def test_the_basis_is_made_in_one_pass_that_reads_no_views():
     titles = []
     engine = LocalEngine(Views([Unreadable()]), np.float64, block_rows=5)
