@@ -52,12 +52,12 @@ _SETTLED = {
 }
 
 
-def migrate(content: Content, name: str) -> Content:
+def migrate(content: Content) -> Content:
     """The content of a model file as this version of the format puts it."""
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise FileError(
-            f"{name} is in version {version!r} of the model format; this release reads "
+            f"It is in version {version!r} of the model format; this release reads "
             f"versions 1 to {VERSION}. Load it with the release that wrote it "
             f"(manyview {content.get('manyview')})."
         )
@@ -66,8 +66,8 @@ def migrate(content: Content, name: str) -> Content:
             content = step(content)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise FileError(
-            f"{name} is refused: it holds a broken value. It was damaged, or made by "
-            "hand; save the model again."
+            "The model file is refused: it holds a broken value. It was damaged, or "
+            "made by hand; save the model again."
         ) from error
     return {**content, "version": VERSION}
 

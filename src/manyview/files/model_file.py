@@ -94,7 +94,7 @@ def read_model(
     source = check_path(path, "The file of a model")
     written, arrays = read_container(source, "model", memory_limit)
     try:
-        return _made(migrate(written, source.name), arrays, find_class, place)
+        return _made(migrate(written), arrays, find_class, place)
     except FileError as error:
         raise FileError(f"{source.name}: {error}") from error
 

@@ -73,8 +73,8 @@ def follow_whole_rows(
     if 2.0 * np.mean(by_fits == by_points) <= with_labels:
         return None
     for _ in range(MOST_TURNS):
-        how = (graphs, labels, n_clusters, said.scores, parts, SWEEPS)
-        former, labels = labels, moved_by_views(*how)
+        former, scores = labels, said.scores
+        labels = moved_by_views(graphs, former, n_clusters, scores, parts, SWEEPS)
         said = said.heard(labels)
         if np.count_nonzero(labels != former) <= FEW_MOVES * len(labels):
             break
