@@ -171,5 +171,6 @@ def test_records_and_hidden_values_are_renamed():
     ],
 )
 def test_broken_values_are_a_sentence(fitted):
-    with pytest.raises(FileError, match=r"^The model file is refused: it holds a broken value"):
+    refused = r"^The model file is refused: it holds a broken value"
+    with pytest.raises(FileError, match=refused):
         moved("OPMC", {}, fitted)
