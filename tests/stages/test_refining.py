@@ -70,8 +70,8 @@ def test_nothing_moves_where_ties_say_all_or_nothing(between):
 
 def test_wide_views_are_looked_at_in_fewer_rows():
     assert affordable_rows(REFINED_ROWS, 100.0) == REFINED_ROWS
-    assert affordable_rows(REFINED_ROWS, 8192.0) == REFINED_ROWS // 2
-    assert affordable_rows(10**6, 1e4) ** 2 * 1e4 <= MOST_PRODUCTS
+    assert affordable_rows(REFINED_ROWS, 32_768.0) == REFINED_ROWS // 2
+    assert affordable_rows(10**6, 5e4) ** 2 * 5e4 <= MOST_PRODUCTS
     views = (np.ones((10, 7)), sp.csr_array(np.eye(10, 1000)))
     assert row_entries(Block(0, views, np.ones((10, 2), bool))) == 8.0
 
