@@ -12,12 +12,16 @@ from manyview.report.subject import Subject
 
 from .conftest import EVIL
 
-SETTLE = "new Promise((done) => setTimeout(done, 300))"
+# Two frames: what a page does on an event is done, and drawn.
+SETTLE = (
+    "new Promise((done) => requestAnimationFrame("
+    "() => requestAnimationFrame(() => setTimeout(done, 20))))"
+)
 SCROLL = """
 (async () => {
   for (let y = 0; y < document.documentElement.scrollHeight; y += 300) {
     scrollTo({ top: y, behavior: "instant" });
-    await new Promise((done) => setTimeout(done, 40));
+    await new Promise((done) => requestAnimationFrame(done));
   }
   scrollTo({ top: 0, behavior: "instant" });
 })()
@@ -317,12 +321,12 @@ def frames_during(browser, act) -> list[float]:
 def drag(browser, x: float, y: float) -> None:
     browser.mouse("mouseMoved", x, y)
     browser.mouse("mousePressed", x, y, button="left", clickCount=1)
-    for step in range(1, 10):
-        browser.mouse("mouseMoved", x + 20 * step, y, buttons=1)
+    for step in range(1, 6):
+        browser.mouse("mouseMoved", x + 36 * step, y, buttons=1)
     browser.mouse("mouseReleased", x + 180, y, button="left", clickCount=1)
 
 
 def turn_wheel(browser, x: float, y: float) -> None:
     browser.run(f"{MAP}.focus()")
-    for _ in range(15):
-        browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-60)
+    for _ in range(8):
+        browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-110)
