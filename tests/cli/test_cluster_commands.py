@@ -79,7 +79,7 @@ def test_labels_can_be_left_out(manyview, folder) -> None:
         (["none.npy", "-k", "3"], "There is no file none.npy in"),
         (["text.docx", "-k", "3"], "text.docx is in no format we can read"),
         (["a.npy", "-k", "0"], "--clusters must be at least 1; got 0"),
-        (["a.npy", "-k", "three"], "whole number of at least 1; got 'three'"),
+        (["a.npy", "-k", "three"], "at least 1, or auto; got 'three'"),
         (["a.npy", "-k", "301"], "more than the 300 rows"),
         (["a.npy", "-k", "3", "--method", "OPCM"], "Did you mean OPMC"),
         (["a.npy", "-k", "3", "--seed", "-1"], "--seed must be at least 0"),
@@ -195,6 +195,13 @@ def test_known_rows_may_be_few_and_have_names(manyview, folder) -> None:
     assert code == 0
     assert [labels[7], labels[9], labels[3]] == [0, 1, 0]
     assert read_meta("run")["known"]["classes"] == ["cat", "dog"]
+
+
+def test_known_rows_of_data_without_names_have_numbers(manyview, folder) -> None:
+    Path("some.csv").write_text("row,label\n9,dog\n7,cat\n")
+    code, *_ = manyview("fit", "a.npy", "-k", 4, "--known", "some.csv", "-o", "run")
+    assert code == 0
+    assert np.load("run/labels.npy")[[7, 9]].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ FORMS = {
     "named.csv": "row,cluster\na,1\nb,1\nc,1\nd,0\ne,2\nf,2\n",
     "wide.csv": "label,x,y\n1,5,5\n1,5,5\n1,5,5\n0,5,5\n2,5,5\n2,5,5\n",
     "text.tsv": "a\tred\nb\tred\nc\tred\nd\tdark blue\ne\tgrey\nf\tgrey\n",
+    "sorted.csv": "row,cluster\n3,0\n0,1\n2,1\n1,1\n5,2\n4,2\n",
     "bom.csv": "\ufeffy\r\n1\r\n1\r\n1\r\n0\r\n2\r\n2\r\n",
 }
 

@@ -65,7 +65,7 @@ class KnownRows:
             option: _pairs(path, names) for option, path in self._pairs.items()
         } | self._sizes
         if self._labels is not None:
-            found = _by_name(self._labels, names)
+            found = _by_name(self._labels, names, len(views))
             given["partial_labels"], self._classes = _numbered(found)
         return given
 
@@ -94,12 +94,16 @@ class KnownRows:
         )
 
 
-def _by_name(source: str, names: list[str] | None) -> list[str]:
-    """One label per row, as text: by the rows' names where both have them."""
+def _by_name(source: str, names: list[str] | None, n_samples: int) -> list[str]:
+    """One label per row, as text: by the rows' names or numbers where there are any."""
     file = read_labels(source)
     labels = [str(label).strip() for label in file.labels]
-    if names is None or file.names is None or names == file.names:
+    if file.names is None or names == file.names:
         return labels
+    counted = [str(i) for i in range(n_samples)]
+    if names is None and not set(file.names) <= set(counted):
+        return labels
+    names = names or counted
     place = {name: i for i, name in enumerate(names)}
     if not place.keys() >= set(file.names):
         strange = next(name for name in file.names if name not in place)

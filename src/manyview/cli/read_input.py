@@ -223,8 +223,17 @@ def _from_table(path: Path, table: list[list[str]]) -> LabelFile:
         )
     at = usual[0] if usual else width - 1
     begin = int(bool(usual) or _has_header([row[at] for row in table]))
-    names = [row[0] for row in table[begin:]] if at else None
-    return LabelFile([row[at] for row in table[begin:]], names)
+    labels = [row[at] for row in table[begin:]]
+    return _by_number(labels, [row[0] for row in table[begin:]] if at else None)
+
+
+def _by_number(labels: list[str], names: list[str] | None) -> LabelFile:
+    """Rows that are named by their numbers, in the order of these."""
+    found = dict(zip(names or [], labels, strict=False))
+    counted = [str(i) for i in range(len(labels))]
+    if found.keys() != set(counted):
+        return LabelFile(labels, names)
+    return LabelFile([found[number] for number in counted], counted)
 
 
 def _has_header(values: Sequence[str]) -> bool:
