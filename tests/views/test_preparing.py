@@ -1,6 +1,7 @@
 """Tables, text and other things made into views, and new rows like the first."""
 
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -82,6 +83,18 @@ def test_new_rows_are_read_like_the_first():
     )
 
 
+def test_objects_that_are_all_numbers_or_all_dates_are_no_categories():
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(50)]
+    table = pd.DataFrame({"day": days, "price": [Decimal(i) / 4 for i in range(50)]})
+    table["mixed"] = pd.Series([1, "a"] * 25, dtype=object)
+    made = ViewTransformer().fit(table)
+    views = made.transform(table)
+    assert views.feature_names == (("day", "price"), ("mixed=1", "mixed=a"))
+    np.testing.assert_array_equal(views.arrays[0][2], [2, 0.5])
+    empty = pd.DataFrame({name: [None] for name in table.columns})
+    np.testing.assert_array_equal(made.transform(empty).arrays[0], [[np.nan] * 2])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -102,8 +115,9 @@ def test_new_rows_of_another_kind_are_refused(change, message):
     ("given", "transformers", "message"),
     [
         (pl.DataFrame({"n": [f"name {i}" for i in range(50)]}), None, "50 different"),
+        (pl.DataFrame({"n": [None, None]}), None, "'n' of 'table' holds nothing"),
         (pl.DataFrame({"n": [[1], [2]]}), None, "neither numbers, dates nor"),
-        ({"a": np.eye(2)}, {"b": StandardScaler()}, "no view named 'b'"),
+        ({"a": np.eye(2)}, {"b": StandardScaler()}, "'b' .*; there are a. Name the"),
         (pl.DataFrame({"n": [1]}), {"b": (StandardScaler(), ["m"])}, "no columns m"),
         (np.eye(2), None, "must be a dict, a list or one table"),
     ],

@@ -151,8 +151,8 @@ def _item(raw: Mapping[str, Any], name: str, columns: Any = None) -> Any:
     if source not in raw:
         raise InputError(
             f"There is no view named {name!r} to prepare; there are "
-            f"{', '.join(raw)}. To take columns of a single table, give a pair "
-            "(transformer, columns)."
+            f"{', '.join(raw)}. Name the views as in the fit, in a dict; to take "
+            "columns of a single table, give a pair (transformer, columns)."
         )
     if columns is None:
         return raw[source]
@@ -192,15 +192,10 @@ def _views(made: dict[str, Any], raw: dict[str, Any], how: Preparation) -> Views
     views = Views(
         {name: item for name, (item, _) in made.items()},
         feature_names=[names for _, names in made.values()],
-        row_names=_row_names(raw),
+        row_names=next((i for i in _indices(raw) if i is not None), None),
     )
     views.preparation = how
     return views
-
-
-def _row_names(raw: Mapping[str, Any]) -> Any:
-    """The index that all tables share."""
-    return next((index for index in _indices(raw) if index is not None), None)
 
 
 def _indices(raw: Mapping[str, Any]) -> list[Any]:

@@ -4,6 +4,9 @@ Categories become columns of ones in a view beside the numbers: numbers are comp
 by distance, categories by being the same or not.
 """
 
+from datetime import date
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +71,7 @@ def learn_table(frame: Any, name: str) -> TableCode:
 def _learn(values: Any, name: str) -> Column:
     import narwhals as nw
 
+    values = _as_typed(values)
     own, kind = str(values.name), values.dtype
     if kind.is_numeric():
         return Column(own, "number")
@@ -81,6 +85,8 @@ def _learn(values: Any, name: str) -> Column:
             "categories. Drop it, or give the table a transformer of its own."
         )
     found = sorted({text for text in _texts(values) if text is not None})
+    if not found:
+        raise InputError(f"Column {own!r} of {name!r} holds nothing. Drop it.")
     if len(found) > MOST_CATEGORIES and kind not in (nw.Categorical, nw.Enum):
         raise InputError(
             f"Column {own!r} of {name!r} holds {len(found)} different texts, too many "
@@ -94,6 +100,9 @@ def _numbers(values: Any, column: Column) -> Matrix:
     """A column of numbers or dates; NaN where there is none."""
     import narwhals as nw
 
+    values = _as_typed(values)
+    if values.is_null().all():
+        return np.full(len(values), np.nan)
     is_time = values.dtype in (nw.Date, nw.Datetime, nw.Duration)
     if is_time != (column.kind == "date") or not (is_time or values.dtype.is_numeric()):
         raise InputTypeError(
@@ -103,6 +112,20 @@ def _numbers(values: Any, column: Column) -> Matrix:
     if is_time:
         return (_microseconds(values) - column.first) / PER_DAY
     return np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _as_typed(values: Any) -> Any:
+    """A column of Python objects that are all numbers, or all dates, as such."""
+    import narwhals as nw
+
+    if values.dtype != nw.Object:
+        return values
+    kinds = {type(x) for x in values.drop_nulls().to_list()} or {object}
+    if all(issubclass(k, (Real, Decimal)) and not issubclass(k, bool) for k in kinds):
+        return values.cast(nw.Float64)
+    if all(issubclass(k, date) for k in kinds):
+        return values.cast(nw.Datetime("us"))
+    return values
 
 
 def _microseconds(values: Any) -> Matrix:
