@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from manyview import report
 from manyview.baselines import ConcatKMeans
 from manyview.errors import DependencyError, FileError
 from manyview.metrics import clustering_scores
@@ -136,8 +137,9 @@ def test_a_page_is_replaced_on_request_alone(evil_model, evil_views, tmp_path) -
     assert "chart-map" in page.read_text(encoding="utf-8")
 
 
-def test_a_place_that_cannot_be_written_is_named(
-    evil_model, evil_views, tmp_path
+def test_a_place_that_cannot_be_written_is_named_before_any_work(
+    evil_model, evil_views, tmp_path, monkeypatch
 ) -> None:
+    monkeypatch.setattr(report, "of_model", None)
     with pytest.raises(FileError, match="was not written"):
         write_report(evil_model, tmp_path / "no" / "r.html", evil_views, layout="pca")

@@ -232,7 +232,7 @@ def tree(
     from manyview.files.atomic import require_free
 
     if out is not None:
-        require_free(Path(out).expanduser(), overwrite=force)
+        target = require_free(out, overwrite=force)
     fitted: Any = read_model(model)
     require(fitted, "tree")
     views = read_views(files, view, labels, fill, join)
@@ -240,7 +240,7 @@ def tree(
         found = manyview.hierarchy(fitted, views, n_leaves=leaves)
     terminal.show_table(found.table(splits))
     if out is not None:
-        write_levels(Path(out).expanduser(), found, cut or [], views.row_names)
+        write_levels(target, found, cut or [], views.row_names)
         terminal.say_written(out, "Levels")
     for ending in ("dendrogram", "icicle") if figure else ():
         path = Path(str(figure))

@@ -180,7 +180,7 @@ def outliers(
     from manyview.files.atomic import require_free, write_text
 
     if out is not None:
-        require_free(Path(out).expanduser(), overwrite=force)
+        target = require_free(out, overwrite=force)
     fitted, known = read_model(model), recorded_input(model)
     given = (known.get("labels"), fill or known.get("fill"))
     views = read_views(files, view, *given, join or known.get("join"))
@@ -189,7 +189,7 @@ def outliers(
     terminal.show_table(found.table(rows))
     terminal.draw(found.figure, figure)
     if out is not None:
-        write_text(Path(out).expanduser(), found.to_csv())
+        write_text(target, found.to_csv())
         terminal.say_written(out, "Scores")
 
 
@@ -231,9 +231,9 @@ def report(
     from manyview.files.run_folder import REPORT, read_meta
 
     folder = Path(run).expanduser()
-    target = Path(out).expanduser() if out else folder / REPORT
-    require_free(target, overwrite=force)  # before an audit of minutes
-    views = _views_of(read_meta(folder), data, labels, fill)
+    meta = read_meta(folder)
+    target = require_free(out or folder / REPORT, overwrite=force)
+    views = _views_of(meta, data, labels, fill)
     given: dict[str, Any] = {
         "audit": _audit(run, views) if audit else None,
         "tree": _tree(run, views) if tree else None,

@@ -34,13 +34,17 @@ def atomic_file(target: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def require_free(target: Path, *, overwrite: bool) -> None:
-    """Raise a `FileError` if the file exists and may not be replaced."""
+def require_free(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
+    """The file to write; a `FileError` before any work where it may not be."""
+    target = Path(path).expanduser()
     if target.exists() and not overwrite:
         raise FileError(
             f"{target} exists already and is not replaced. Choose another name, or ask "
             "for it: overwrite=True, on the command line --force."
         )
+    with _told(target):
+        os.scandir(target.parent).close()
+    return target
 
 
 def write_text(target: Path, text: str) -> None:

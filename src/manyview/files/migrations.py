@@ -6,14 +6,17 @@ to the next; it knows the names in files only, never a class of this release.
 
 import re
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from manyview.errors import FileError, ManyviewWarning
 
-VERSION = 6  # of the model format: files of all earlier ones are translated
+# Of the model format: files of all earlier ones are translated. Those from 2 on only
+# lack what came later: how far the rows of a fit reach (3), the distances that new rows
+# are held against and `changes_` (4), the rows that a model keeps in order to grow (5),
+# and what views say of rows, by which probabilities are calibrated (6).
+VERSION = 6
 Content = dict[str, Any]
 
 # Version 1 named records and hidden values as the code of its release did.
@@ -62,8 +65,7 @@ def migrate(content: Content) -> Content:
             f"(manyview {content.get('manyview')})."
         )
     try:
-        for step in _STEPS[version - 1 :]:
-            content = step(content)
+        content = _from_1(content) if version == 1 else content
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise FileError(
             "The model file is refused: it holds a broken value. It was damaged, or "
@@ -163,32 +165,3 @@ def _rename_records(value: Any) -> Any:
         if (name, field) not in _LOST_FIELDS_1
     }
     return {kind: ["direction start" if name == "Start" else words, renamed]}
-
-
-def _from_2(content: Content) -> Content:
-    """Version 3 adds how far the rows of a fit reach, which earlier ones do not say."""
-    return content
-
-
-def _from_3(content: Content) -> Content:
-    """Version 4 adds the distances that new rows are held against, and `changes_`."""
-    return content
-
-
-def _from_4(content: Content) -> Content:
-    """Version 5 adds the rows that a model keeps in order to grow."""
-    return content
-
-
-def _from_5(content: Content) -> Content:
-    """Version 6 adds what views say of rows, by which probabilities are calibrated."""
-    return content
-
-
-_STEPS: tuple[Callable[[Content], Content], ...] = (
-    _from_1,
-    _from_2,
-    _from_3,
-    _from_4,
-    _from_5,
-)

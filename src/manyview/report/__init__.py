@@ -77,7 +77,7 @@ def write_report(
     >>> path.name
     'report.html'
     """
-    target = _target(path, overwrite)
+    target = require_free(path, overwrite=overwrite)
     script = plotly_script()
     subject = of_model(model, views, labels, audit=audit, tree=tree, timings=timings)
     with shown(bool(getattr(model, "verbose", False)), "Drawing the maps"):
@@ -100,7 +100,7 @@ def write_run_report(
     Without the views, the page does without maps of the views, features and
     known classes.
     """
-    target = _target(path, overwrite)
+    target = require_free(path, overwrite=overwrite)
     script = plotly_script()
     subject = of_run(folder, views, audit=audit, tree=tree)
     write_text(target, render(subject, script, layout=layout))
@@ -133,10 +133,3 @@ def plotly_script() -> str:
     with required("Reports need plotly", "report"):
         from plotly.offline import get_plotlyjs
     return str(get_plotlyjs()).replace("</script", "<\\/script")
-
-
-def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    """The file to write, refused before any work where it may not be."""
-    target = Path(path).expanduser()
-    require_free(target, overwrite=overwrite)
-    return target
