@@ -112,7 +112,8 @@ class TakesViews(NamedParameters):
         asks = isinstance(self.n_clusters, str) and self.n_clusters == "auto"
         if asks and self.chooses_n_clusters:
             return
-        check_count(self.n_clusters, "n_clusters")
+        choice = ", or 'auto' for a number to be chosen" * self.chooses_n_clusters
+        check_count(self.n_clusters, "n_clusters", choice=choice)
         if self.n_clusters > n_samples:
             raise InputError(
                 f"n_clusters={self.n_clusters} is more than the {n_samples} rows "

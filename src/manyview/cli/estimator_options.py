@@ -63,7 +63,7 @@ def parse_clusters(text: str) -> int | str:
         count = int(text)
     except ValueError:
         raise InputError(
-            f"--clusters must be a whole number of at least 1; got {text!r}."
+            f"--clusters must be a whole number of at least 1, or auto; got {text!r}."
         ) from None
     if count < 1:
         raise InputError(f"--clusters must be at least 1; got {count}.")

@@ -92,12 +92,12 @@ def check_path(value: Any, name: str) -> Path:
     return Path(value).expanduser()
 
 
-def check_count(value: Any, name: str, least: int = 1) -> None:
-    """`value` must be a whole number of at least `least`."""
+def check_count(value: Any, name: str, least: int = 1, choice: str = "") -> None:
+    """`value` must be a whole number of at least `least`; `choice` says what else."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise InputTypeError(
-            f"{name} must be a whole number; got {value!r} "
-            f"({type(value).__name__}). Give an integer of at least {least}."
+            f"{name} must be a whole number; got {value!r} ({type(value).__name__}). "
+            f"Give an integer of at least {least}{choice}."
         )
     if value < least:
         raise InputError(f"{name} must be at least {least}; got {value}.")

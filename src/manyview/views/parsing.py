@@ -51,6 +51,7 @@ def split_input(views: Any) -> tuple[list[Any], list[str] | None]:
             f"Views came as a {type(views).__name__}, which keeps no order or can be "
             "read only once. Give a list, such as list(views), or a dict."
         )
+    views = list(views) if isinstance(views, ValuesView) else views
     if isinstance(views, (Mapping, list, tuple)) and not len(views):
         raise InputError("No views were given: the container is empty. Give 1 or more.")
     if isinstance(views, Mapping):
