@@ -1,3 +1,6 @@
+import io
+import sys
+
 import pytest
 
 from manyview.cli import terminal
@@ -54,3 +57,12 @@ def test_without_a_terminal_there_are_lines(clock, capsys):
             clock[0] += 20
             advance()
     assert "Runs: 2 of 9" in capsys.readouterr().err
+
+
+def test_letters_that_a_terminal_does_not_know_stop_nothing(monkeypatch):
+    narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", narrow)
+    terminal.start()
+    terminal.say("größer − kleiner")
+    narrow.flush()
+    assert narrow.buffer.getvalue() == b"gr??er ? kleiner\n"

@@ -238,8 +238,9 @@ def test_names_of_cells_may_repeat_where_nothing_is_matched(counted, cells):
 def test_names_of_the_wrong_kind_are_refused(counted):
     with pytest.raises(InputTypeError, match="layer must be a name"):
         cluster(counted, 3, layer=["counts"])
-    with pytest.raises(InputTypeError, match="key_added"):
-        cluster(counted, 3, key_added="")
+    for name in ("", "a/b"):
+        with pytest.raises(InputTypeError, match="key_added"):
+            cluster(counted, 3, key_added=name)
 
 
 @pytest.mark.slow

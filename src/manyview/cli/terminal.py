@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ _written: list[str] = []  # by the command that runs
 
 
 def start() -> None:
-    """Forget what an earlier command has written."""
+    """Forget what an earlier command has written; no letter stops what is said."""
     _written.clear()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def say(text: str = "") -> None:

@@ -35,7 +35,8 @@ class DaskViews(NamedViews):
 
     def __init__(self, data: Any) -> None:
         named = data if isinstance(data, dict) else None
-        items = list(named.values()) if named is not None else _as_list(data)
+        listed = list(data) if isinstance(data, (list, tuple)) else [data]
+        items = listed if named is None else list(named.values())
         self.names = tuple(
             map(str, named) if named is not None else _numbered(len(items))
         )
@@ -148,10 +149,6 @@ def _row_bytes_of(array: Any) -> float:
 
 def _apply(*chunks: Any, function: Callable[[Views], Any], names: Any) -> Any:
     return function(join_chunks(names, *chunks))
-
-
-def _as_list(data: Any) -> list[Any]:
-    return list(data) if isinstance(data, (list, tuple)) else [data]
 
 
 def _numbered(n_views: int) -> list[str]:

@@ -214,8 +214,9 @@ class Workers:
 
         Returns the rest, the names of those parts, and the parts.
         """
-        inner = [f for f in getattr(shared, "_fields", ()) if _is_record(shared, f)]
-        parts = [getattr(shared, f) for f in inner]
+        named = {f: getattr(shared, f) for f in getattr(shared, "_fields", ())}
+        inner = [f for f, part in named.items() if hasattr(part, "_fields")]
+        parts = [named[f] for f in inner]
         rest = shared._replace(**dict.fromkeys(inner)) if inner else shared
         return self._send_value(rest, "small"), travel.Sealed(inner), parts
 
@@ -272,10 +273,6 @@ class Workers:
                 f"The connection to the Dask scheduler was lost: {error!r}. Start the "
                 "cluster again; with checkpoint= the fit resumes at its last round."
             ) from error
-
-
-def _is_record(shared: Any, field: str) -> bool:
-    return hasattr(getattr(shared, field), "_fields")
 
 
 def _contiguous_groups(sizes: Sequence[int], n_groups: int) -> list[range]:

@@ -86,9 +86,10 @@ def _checked(data: Any, key_added: str) -> list[Any]:
             f"sc.cluster takes MuData or AnnData; got {type(data).__name__}. "
             "Call fit on other data."
         )
-    if not isinstance(key_added, str) or not key_added:
+    if not isinstance(key_added, str) or not key_added or "/" in key_added:
         raise InputTypeError(
-            f"key_added must be a name for the results; got {key_added!r}."
+            f"key_added must be a name for the results, without '/', which files of "
+            f"cells take for a folder; got {key_added!r}."
         )
     return [rows_of(data, table) for table in _tables(data)]
 

@@ -247,7 +247,7 @@ def suggest(moments: Moments, rows: Array, n_clusters: int) -> str:
     small directions are mostly noise and must not be blown up: they are left
     small and rows compared by angle. The rest is standardised.
     """
-    if not _some_negative(rows):
+    if not ((rows.data if sp.issparse(rows) else rows) < 0).any():
         if _zero_share(rows) > MOSTLY or _even_rows(rows, moments):
             return "root"
     if moments.sparse:
@@ -255,10 +255,6 @@ def suggest(moments: Moments, rows: Array, n_clusters: int) -> str:
     if moments.mean.size > n_clusters and correlation_level(rows) < UNCORRELATED:
         return "cosine"
     return "standard"
-
-
-def _some_negative(rows: Array) -> bool:
-    return bool(((rows.data if sp.issparse(rows) else rows) < 0).any())
 
 
 def _zero_share(rows: Array) -> float:

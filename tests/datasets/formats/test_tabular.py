@@ -84,8 +84,10 @@ def test_row_names_and_text_labels(tmp_path, read, text_engine, head):
 
 def test_other_text_is_an_error_that_names_the_columns(tmp_path, read, text_engine):
     path = write(tmp_path / "v.csv", "a,kind\n1,cat\n2,dog\n")
-    with pytest.raises(FileError, match=r"not numeric: kind.*--labels"):
+    with pytest.raises(FileError, match=r"not numeric: kind\. .*--labels"):
         read(path)
+    with pytest.raises(FileError, match=r"not numeric: kind, and none named 'kin'"):
+        read(path, labels="kin")
 
 
 def test_parquet(tmp_path, read, text_engine):

@@ -175,9 +175,11 @@ def _split(
     asked = columns.pop(wanted, None) if isinstance(wanted, str) else None
     text = [n for n, c in columns.items() if c.dtype.kind not in "fiub"]
     if text or not columns:
+        none = isinstance(wanted, str) and asked is None
         raise FileError(
             f"{path.name} has columns that are not numeric: "
-            f"{name_list(text, 8) or 'no numeric column is left'}. "
+            f"{name_list(text, 8) or 'no numeric column is left'}"
+            f"{f', and none named {wanted!r}' if none else ''}. "
             "Drop or encode them, or name the label column with labels= (--labels)."
         )
     return RawData(
