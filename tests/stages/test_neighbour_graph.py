@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from manyview.metrics import ari
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
+    _ties,
     first_of_kind,
     kinds_of_rows,
     linked,
@@ -115,6 +116,25 @@ def test_pieces_are_tied_where_they_are_nearest():
     new = np.argwhere((whole.toarray() > 0) & (W.toarray() == 0))
     assert sorted(map(tuple, new)) == [(14, 15), (15, 14), (29, 30), (30, 29)]
     assert whole[14, 15] == W.data.min()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("together", [37, 2**20])
+def test_ties_are_those_of_all_distances(kind, together, monkeypatch):
+    # Whole numbers: many are level, and then the first row of each comes first.
+    monkeypatch.setattr("manyview.stages.neighbour_graph.JOB_NUMBERS", together)
+    rng = np.random.default_rng(0)
+    X, piece = (
+        rng.integers(9, size=(60, 3)).astype(np.float32),
+        rng.integers(6, size=60),
+    )
+    there = rng.random(60) < 0.8
+    d = ((X[:, None].astype(float) - X) ** 2).sum(axis=2)
+    d[(piece[:, None] == piece) | ~there[:, None] | ~there] = np.inf
+    largest = np.bincount(piece).argmax()
+    own = [np.flatnonzero(piece == p) for p in range(6) if p != largest]
+    wanted = [(rows[d[rows].argmin() // 60], d[rows].argmin() % 60) for rows in own]
+    np.testing.assert_array_equal(_ties(kind(X), there, piece), wanted)
 
 
 def test_a_whole_graph_stays_as_it_is():

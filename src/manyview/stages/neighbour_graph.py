@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
 from manyview.arrays.linear import csr
@@ -133,17 +132,15 @@ def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
     """
     n_rows = X.shape[0]
     k = min(k, n_rows - 1)
-    X = X.astype(np.float64)
-    if not sp.issparse(X):
-        X = X - X.mean(axis=0)
-    rows = Rows(X, row_norms(X, squared=True))
+    rows = _points(X, k)
     if on is None or sp.issparse(X):
-        rows = rows._replace(narrow=_in_float32(rows, k))
         n_jobs = 2 * -(-(n_rows**2) // (2 * JOB_NUMBERS))
         batches = cut(n_rows, -(-n_rows // n_jobs))
-        found = side_by_side([partial(_nearest_others, rows, b, k) for b in batches])
+        found = side_by_side(
+            [partial(_nearest_others, rows, None, b, k) for b in batches]
+        )
     else:
-        points, batches = like(X, on), _batches(n_rows, n_rows)
+        points, batches = like(rows.X, on), _batches(n_rows, n_rows)
         pairs = ((b, nearest_points(points[b], points, k + 1)) for b in batches)
         found = [_of_device(rows, b, *near, k) for b, near in pairs]
     apart, ids = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -151,27 +148,28 @@ def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
 
 
 class Rows(NamedTuple):
-    """Rows in float64, dense or sparse, and their squared lengths.
-
-    And the same rows in float32, where that is of use.
-    """
+    """Rows in float64, their squared lengths, and in float32 where that is of use."""
 
     X: Any
     squares: FloatArray
     narrow: Any = None
 
 
-def _in_float32(rows: Rows, k: int) -> Any:
-    """The rows for quick products, or None where these would not pay."""
-    n_rows, width = rows.X.shape
+def _points(X: Any, k: int) -> Rows:
+    """Rows about their mean, unless they are sparse; narrow ones where these pay."""
+    n_rows, width = X.shape
+    X = X.astype(np.float64)
+    X = X if sp.issparse(X) else X - X.mean(axis=0)
+    squares = row_norms(X, squared=True)
     wide = width > NARROW and n_rows < ROWS_PER_NEAREST * k
-    room = 1.0 / ROOM < rows.squares.max() < ROOM
-    quick = room and not (wide or sp.issparse(rows.X))
-    return rows.X.astype(np.float32) if quick else None
+    quick = 1.0 / ROOM < squares.max() < ROOM and not (wide or sp.issparse(X))
+    return Rows(X, squares, X.astype(np.float32) if quick else None)
 
 
-def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArray]:
-    """The same of some rows, on the host.
+def _nearest_others(
+    rows: Rows, piece: IntArray | None, own: slice | IntArray, k: int
+) -> tuple[FloatArray, IntArray]:
+    """The same of some rows, on the host; with `piece` of rows in other pieces.
 
     Products in half the precision say which rows may be among the nearest, and
     differences how far these are. Many level distances are left to exact products.
@@ -184,6 +182,9 @@ def _nearest_others(rows: Rows, own: slice, k: int) -> tuple[FloatArray, IntArra
         d = d.toarray() if sp.issparse(d) else d
         d += squares
         d[np.arange(len(here)), here] = np.inf
+        if piece is not None:
+            for p in np.unique(piece[own]):
+                d[np.ix_(piece[own] == p, piece == p)] = np.inf
         farthest = _no_less(d, k)
         noise = np.finfo(kind).eps * (width + 2.0) ** 0.5
         farthest += ROUNDED * noise * (squares[own] + squares.max())
@@ -368,20 +369,18 @@ def linked(W: sp.csr_array, arrays: Sequence[Any], present: IntArray) -> sp.csr_
 
 def _ties(X: Any, there: IntArray, piece: IntArray) -> IntArray:
     """The pairs (own row, nearest row elsewhere) of all pieces but the largest."""
-    largest = np.argmax(np.bincount(piece))
-    small, all_rows = np.flatnonzero(there & (piece != largest)), np.flatnonzero(there)
-    found: dict[int, tuple[float, int, int]] = {}
-    for part in _batches(len(small), len(there)):
-        own = small[part]
-        d = euclidean_distances(X[own], X[all_rows], squared=True)
-        d[piece[own][:, None] == piece[all_rows]] = np.inf
-        nearest = d.argmin(axis=1)
-        for i, j, apart in zip(own, nearest, d.min(axis=1), strict=True):
-            tie = (float(apart), int(i), int(all_rows[j]))
-            if apart < np.inf and tie < found.get(int(piece[i]), (np.inf, 0, 0)):
-                found[int(piece[i])] = tie
-    pairs = [(i, j) for _, i, j in found.values()]
-    return np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    rows, largest = np.flatnonzero(there), np.argmax(np.bincount(piece))
+    kind = piece[rows]
+    own = np.flatnonzero(kind != largest)
+    if len(np.unique(kind)) < 2:
+        return np.empty((0, 2), dtype=np.intp)
+    of = (_points(rows_of(X, rows), 1), kind)
+    batches = _batches(len(own), len(rows), JOB_NUMBERS)
+    found = side_by_side([partial(_nearest_others, *of, own[b], 1) for b in batches])
+    apart, ids = (np.concatenate(part)[:, 0] for part in zip(*found, strict=True))
+    order = np.lexsort((ids, own, apart, kind[own]))
+    best = order[np.unique(kind[own[order]], return_index=True)[1]]
+    return np.stack([rows[own[best]], rows[ids[best]]], axis=1)
 
 
 def _batches(n_rows: int, width: int, numbers: int = BATCH_NUMBERS) -> list[slice]:
