@@ -176,6 +176,9 @@ def test_groups_are_found_and_new_rows_placed_as_they_come(people):
     )
     whole = make_pipeline(clone(prepare), clone(model)).fit(raw)
     np.testing.assert_array_equal(whole.predict(new), model.labels_[:5])
+    model.refit(raw)
+    assert {change.kind for change in model.changes_.events} == {"kept"}
+    np.testing.assert_array_equal(model.predict(new), model.labels_[:5])
     # Fitted on other views, it forgets.
     assert not hasattr(model.fit(np.asarray(views.view("person"))), "preparation_")
 

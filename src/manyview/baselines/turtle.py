@@ -139,7 +139,8 @@ class TURTLE(ComparedMethod):
         import torch
 
         draws = torch.Generator().manual_seed(seed)
-        Z = [torch.as_tensor(with_constant(x), dtype=torch.float32) for x in spaces]
+        ones = np.ones((len(spaces[0]), 1))
+        Z = [torch.tensor(np.hstack([x, ones]), dtype=torch.float32) for x in spaces]
         tasks = Tasks([z.shape[1] for z in Z], self.n_clusters_, draws)
         for _ in range(self.n_steps):
             rows = slice(None)
@@ -267,11 +268,6 @@ def narrowed(X: FloatArray, seed: int) -> FloatArray:
     """The view, or so many principal components, of mean variance 1."""
     X = X if X.shape[1] <= WIDEST else components(X, WIDEST, seed)
     return np.asarray(X / (X.std() or 1.0))
-
-
-def with_constant(X: FloatArray) -> FloatArray:
-    """The view and a column of ones."""
-    return np.column_stack([X, np.ones(len(X))])
 
 
 def generalisation(spaces: list[FloatArray], labels: IntArray) -> FloatArray:

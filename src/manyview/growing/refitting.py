@@ -17,7 +17,9 @@ from manyview.growing.changes import (
 )
 from manyview.growing.comparing import measure, reference, require_reference
 from manyview.kmeans.passes import Centres
+from manyview.views.joining import follow_rows
 from manyview.views.parsing import check_per_row, is_dask
+from manyview.views.views import Views
 
 
 def refit(
@@ -60,16 +62,17 @@ def refit(
     ['kept', 'kept', 'kept']
     """
     require_reference(model)
+    if hasattr(model, "preparation_") and not isinstance(X, Views):
+        X = model.preparation_.transform(X)
     views = model._views_to_predict(X)
-    known = _check_former(former, len(views), len(model.labels_))
+    known = _check_former(former, views, len(model.labels_))
     old, new = reference(model), measure(model, views)
     changed = {} if n_clusters is None else {"n_clusters": n_clusters}
     other = model._fresh(**changed).fit(X, **fit_params)
     after = on_host(other.labels_)
     n_before, n_after = (len(m._passes.centres.points) for m in (model, other))
     if known is None:
-        is_new = beyond_known(old, new, after, n_after)
-        before = np.where(is_new[after], -1, new.labels)
+        before = np.where(beyond_known(old, new, after, n_after)[after], -1, new.labels)
     else:
         before = np.where(known >= 0, on_host(model.labels_)[known], -1)
     ids = match(contingency(before, after, (n_before, n_after))[:-1])
@@ -91,9 +94,10 @@ def _changes(model: Any, before: Matrix, after: Matrix, moved: Matrix) -> Change
     return Changes(events, overlap, len(relabelled), relabelled)
 
 
-def _check_former(former: Any, n_rows: int, n_before: int) -> Matrix | None:
+def _check_former(former: Any, views: Views, n_before: int) -> Matrix | None:
     """Row numbers of the fit before, −1 for new rows, none of them twice."""
-    found = check_per_row(former, n_rows, "former")
+    named = follow_rows(former, views.row_names, "former")
+    found = check_per_row(named, len(views), "former")
     if found is None:
         return None
     known = np.asarray(found)

@@ -252,12 +252,10 @@ def _means(sums: Matrix, counts: Matrix, old: Matrix) -> Matrix:
     return np.where(full[:, None], sums / np.where(full, counts, 1.0)[:, None], old)
 
 
-def _no_warning() -> Any:
-    """Fewer distinct rows than clusters is valid data here."""
-    return warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
-
-
-_quietly = InCommon(_no_warning)
+# Fewer distinct rows than clusters is valid data here.
+_quietly = InCommon(
+    partial(warnings.catch_warnings, action="ignore", category=ConvergenceWarning)
+)
 
 
 def quiet_fit(search: KMeans, rows: Any, n_threads: int | None = None) -> KMeans:

@@ -203,7 +203,8 @@ def view_graphs(
 ) -> ViewGraphs:
     """The graphs of all views, of exact neighbours among the drawn rows."""
     pairs = zip(drawn.block.views, scalings, strict=True)
-    arrays = [_on_host(apply_scaling(x, s)) for x, s in pairs]
+    scaled = [apply_scaling(x, s) for x, s in pairs]
+    arrays = [x if sp.issparse(x) else np.asarray(to_host(x)) for x in scaled]
     kinds = kinds_of_rows(arrays, np.asarray(to_host(drawn.block.present)))
     new, place = distinct(kinds)
     arrays, kinds = [rows_of(X, new) for X in arrays], kinds[new]
@@ -263,8 +264,3 @@ def distinct(kinds: Matrix) -> tuple[Matrix, Matrix]:
 def first_of(place: Matrix) -> Matrix:
     """The first drawn row of every different one."""
     return np.unique(place, return_index=True)[1]
-
-
-def _on_host(x: Any) -> Any:
-    """An array of the host; sparse rows are there."""
-    return x if sp.issparse(x) else np.asarray(to_host(x))
