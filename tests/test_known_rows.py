@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score as ari
 
@@ -10,8 +11,9 @@ import manyview
 from manyview import S2MVTC
 from manyview.datasets import make_views
 from manyview.engine.contract import lowered
-from manyview.errors import InputError
+from manyview.errors import DataWarning, InputError
 from manyview.metrics import accuracy
+from manyview.report.subject import of_model
 
 K = 4
 
@@ -63,6 +65,22 @@ def test_labels_that_are_known_are_kept_and_help_the_others(views, plain, road):
     assert gain > 0.03
     # Numbers are those of the labels, so that no matching is needed.
     assert (model.labels_[rest] == views.labels[rest]).mean() > 0.6
+
+
+def test_labels_follow_the_names_of_rows(views, tmp_path):
+    tables = [pd.DataFrame(x) for x in views.arrays]
+    told = pd.Series(partial(views))
+    with pytest.warns(DataWarning, match="partial_labels stands in another order"):
+        model = model_of().fit(tables, partial_labels=told[::-1])
+    known = told.to_numpy() >= 0
+    np.testing.assert_array_equal(model.labels_[known], told[known])
+    with pytest.warns(DataWarning, match="labels stands in another order"):
+        subject = of_model(model, tables, told[::-1])
+    np.testing.assert_array_equal(subject.known, told)
+    before = pd.Series(np.arange(len(views)))
+    with pytest.warns(DataWarning, match="former stands in another order"):
+        model.refit(tables, former=before[::-1])
+    assert {change.kind for change in model.changes_.events} == {"kept"}
 
 
 def test_labels_of_which_a_tenth_is_wrong_cost_the_others_nothing(views, plain, road):

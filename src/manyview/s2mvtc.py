@@ -237,7 +237,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         given, known = (must_link, cannot_link, partial_labels), None
         stated = (cluster_sizes, min_cluster_size)
         if any(part is not None for part in (*given, *stated)):
-            known = check_told(given, stated, len(views), self.n_clusters)
+            known = check_told(given, stated, views, self.n_clusters)
         with self._engine_for(views) as engine:
             told = known and known.told()
             saved = self._open_checkpoint(trace=trace, links_and_labels_or_sizes=told)

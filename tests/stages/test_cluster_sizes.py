@@ -146,4 +146,4 @@ def test_what_cannot_be_is_refused(asked, n_clusters, kind, sentence):
 
 def test_sizes_and_links_do_not_go_together():
     with pytest.raises(InputError, match="beside must_link"):
-        check_told(([[0, 1]], None, None), ("equal", None), 14, 3)
+        check_told(([[0, 1]], None, None), ("equal", None), [None] * 14, 3)

@@ -33,7 +33,7 @@ from manyview.stages.sampling import (
     neighbours,
     vote,
 )
-from manyview.views.joining import places_of
+from manyview.views.joining import follow_rows, places_of
 from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
 
@@ -108,13 +108,14 @@ def of_model(
     """The subject of a fitted model and the views it was fitted on."""
     given = model._views_to_predict(views)
     require_here(given, "A report")
+    known = given.labels if known is None else known
     embedding = getattr(model, "embedding_", None)
     return _subject(
         model,
         to_host(model.labels_).astype(np.intp),
         None if embedding is None else to_host(embedding),
         given,
-        given.labels if known is None else known,
+        follow_rows(known, given.row_names, "labels"),
         source=given.origin or "the data",
         method=type(model).__name__,
         row_names=given.row_names,

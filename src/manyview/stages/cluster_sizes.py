@@ -18,6 +18,7 @@ from manyview.errors import InputError
 from manyview.stages.knowledge import Knowledge, check_knowledge
 from manyview.stages.scaling import inverse
 from manyview.views.arguments import check_choice, check_count
+from manyview.views.joining import follow_rows
 
 # Assignments along the graph, of which the best is kept: after five little changes.
 MOST_ROUNDS = 10
@@ -55,18 +56,19 @@ class Sizes(NamedTuple):
 def check_told(
     given: tuple[Any, Any, Any],
     stated: tuple[Any, Any],
-    n_samples: int,
+    views: Any,
     n_clusters: Any,
 ) -> Knowledge | Sizes | None:
     """Links and labels that are `given`, or sizes that are `stated`; not both."""
     if all(part is None for part in stated):
-        return check_knowledge(*given, n_samples, n_clusters)
+        labels = follow_rows(given[2], views.row_names, "partial_labels")
+        return check_knowledge(*given[:2], labels, len(views), n_clusters)
     if any(part is not None for part in given):
         raise InputError(
             "Sizes of clusters cannot be stated beside must_link, cannot_link or "
             "partial_labels. Give sizes, or what is known of some rows."
         )
-    return check_sizes(*stated, n_samples, n_clusters)
+    return check_sizes(*stated, len(views), n_clusters)
 
 
 def check_sizes(
