@@ -17,7 +17,15 @@ def test_labels_in_equal_pieces_are_the_order_itself():
     report = order_report(np.repeat([2, 0, 1], 20), rows(60), 3)
     assert report.index_nmi == pytest.approx(1.0)
     assert report.changes == 2
-    assert report.expected_changes == pytest.approx(59 * 2 / 3)
+    # 59 pairs, and 40 of the 59 others of a row have another label.
+    assert report.expected_changes == pytest.approx(40)
+
+
+def test_two_rows_of_two_labels_change_in_any_order():
+    for labels, expected in (([1, 0], 1.0), ([0], 0.0)):
+        n = len(labels)
+        stand = make_sequence(n, n_low=1, min_duration=None, periodic=False)
+        assert order_report(np.array(labels), stand, n).expected_changes == expected
 
 
 def test_labels_in_random_order_are_not():

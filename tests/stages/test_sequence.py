@@ -132,7 +132,8 @@ def test_order_key_is_the_same_as_sorted_rows():
 
 
 def test_ties_of_the_order_key_keep_the_rows_order():
-    sequence = rows_as_they_stand(6, order=[1, 1, 0, 0, 1, 0])
+    with pytest.warns(OrderWarning, match="^4 rows have the same value of order"):
+        sequence = rows_as_they_stand(6, order=[1, 1, 0, 0, 1, 0])
     np.testing.assert_array_equal(sequence.position, [3, 4, 0, 1, 5, 2])
 
 
@@ -156,7 +157,17 @@ def test_min_duration_is_in_units_of_the_key():
 
 def test_min_duration_below_one_row_keeps_everything():
     assert rows_as_they_stand(20, min_duration=0.01).n_low == [11]
-    assert rows_as_they_stand(20, order=np.zeros(20), min_duration=5.0).n_low == [4]
+    with pytest.warns(OrderWarning, match="same value of order"):
+        assert rows_as_they_stand(20, order=np.zeros(20), min_duration=5.0).n_low == [4]
+
+
+def test_times_that_recordings_share_are_no_ties_when_they_are_told_apart(recwarn):
+    time, groups = np.tile(np.arange(10), 2), np.repeat(["a", "b"], 10)
+    rows_as_they_stand(20, order=time, groups=groups)
+    rows_as_they_stand(20, groups=groups)
+    assert not recwarn.list
+    with pytest.warns(OrderWarning, match="^10 rows .* tell them apart by groups="):
+        rows_as_they_stand(20, order=time)
 
 
 def test_irregular_key_is_said():

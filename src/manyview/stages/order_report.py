@@ -53,8 +53,9 @@ def order_report(labels: Matrix, sequence: RowSequence, n_clusters: int) -> Orde
     ordered, group = labels[sequence.rows], sequence.group[sequence.rows]
     inside = group[1:] == group[:-1]
     changes = int(np.sum((ordered[1:] != ordered[:-1]) & inside))
-    shares = np.bincount(ordered) / ordered.size
-    expected = float(np.sum(inside) * (1.0 - np.sum(shares**2)))
+    counts, n = np.bincount(ordered), ordered.size
+    alike = np.sum(counts * (counts - 1.0)) / max(n * (n - 1), 1)  # of two rows
+    expected = float(np.sum(inside) * (1.0 - alike))
     pieces = np.arange(ordered.size) * n_clusters // ordered.size
     return OrderReport(float(nmi(pieces, ordered)), changes, expected)
 

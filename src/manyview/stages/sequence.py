@@ -93,6 +93,7 @@ def make_sequence(
     rows = position = np.arange(n_samples)
     if key is not None or names is not None:
         rows = np.lexsort((group,) if key is None else (key, group))
+        _warn_of_ties(key, group[rows], rows)
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         position = np.empty(n_samples, np.intp)
         position[rows] = np.arange(n_samples) - starts[group[rows]]
@@ -105,6 +106,22 @@ def make_sequence(
         cut = np.array([math.ceil(n / duration) for n in lengths])
     cut = np.clip(cut, 1, lengths // 2 + 1)
     return RowSequence(group, position, rows, lengths, cut, periodic)
+
+
+def _warn_of_ties(key: Matrix | None, group: Matrix, rows: Matrix) -> None:
+    """Rows of one time stand as they are filed, which says nothing of them."""
+    if key is None:
+        return
+    times = key[rows]
+    tied = int(np.sum((times[1:] == times[:-1]) & (group[1:] == group[:-1])))
+    if tied:
+        warnings.warn(
+            f"{tied} rows have the same value of order as another of their recording, "
+            "and stand as they are filed. Where several recordings were joined, tell "
+            "them apart by groups=; else give a finer order.",
+            OrderWarning,
+            stacklevel=5,
+        )
 
 
 def _check_key(key: Any, n_samples: int, name: str) -> Matrix | None:
