@@ -87,6 +87,13 @@ def test_labels_that_disagree_are_ambiguous(parts):
     assert arrange(found, Request(labels=False)).labels is None
 
 
+def test_labels_with_a_gap_are_one_candidate(parts):
+    a, b, y = parts
+    y = np.where(np.arange(12) == 3, np.nan, y)
+    found = arrange({"X": [a, b], "labels": y}, Request())
+    np.testing.assert_array_equal(found.labels, y)
+
+
 def test_labels_of_another_length_are_an_error(parts):
     a, b, y = parts
     with pytest.raises(FileError, match=r"'y' have 11 entries.*12 rows"):

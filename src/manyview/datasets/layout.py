@@ -149,8 +149,8 @@ def _choose_labels(
     }
     if not candidates:
         return None, None
-    name, labels = next(iter(candidates.items()))
-    if any(not np.array_equal(other, labels) for other in candidates.values()):
+    (name, labels), *others = candidates.items()
+    if any(not np.array_equal(other, labels) for _, other in others):
         raise file.error(
             f"Several variables could be the labels: {', '.join(candidates)}.",
             "Say which with labels= (--labels).",
