@@ -121,7 +121,7 @@ def test_neighbours_alike_beyond_chance():
 def test_wrong_labels_and_keys_are_refused(sorted_weak):
     with pytest.raises(InputError, match="labels must have one entry per row"):
         audit_order(sorted_weak, 4, labels=[0, 1])
-    with pytest.raises(InputError, match="order and groups"):
+    with pytest.raises(InputError, match="order must have one entry per row"):
         audit_order(sorted_weak, 4, order=[0, 1])
     with pytest.raises(InputTypeError, match="n_clusters must be a whole number"):
         audit_order(sorted_weak, "auto")

@@ -13,8 +13,7 @@ from manyview.arrays.ops import Matrix, to_host
 from manyview.base import MultiViewClusterer
 from manyview.engine.local import open_engine
 from manyview.errors import InputError, InputTypeError, OrderWarning
-from manyview.present.page import notebook_html
-from manyview.present.table import Table
+from manyview.present.table import ShowsTables, Table
 from manyview.stages.effect_sizes import effect_sizes
 from manyview.stages.sampling import (
     Draw,
@@ -49,7 +48,7 @@ class Effect(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(ShowsTables):
     """What `explain` found.
 
     Attributes
@@ -94,12 +93,6 @@ class Explanation:
             self._cluster_table(),
             self._feature_table(),
         ]
-
-    def __str__(self) -> str:
-        return "\n".join(table.to_markdown() for table in self.tables())
-
-    def _repr_html_(self) -> str:
-        return notebook_html(*self.tables())
 
     def _view_table(self) -> Table:
         told = self.left_out is not None

@@ -28,6 +28,7 @@ from manyview.s2mvtc import S2MVTC
 from manyview.stages.durations import as_times
 from manyview.views.arguments import check_count
 from manyview.views.joining import follow_rows
+from manyview.views.parsing import check_per_row
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -182,19 +183,14 @@ def audit_order(
 
 def _known_classes(views: Views, labels: Any) -> Any:
     known = follow_rows(labels, views.row_names, "labels")
-    known = views.labels if known is None else np.asarray(known)
-    if known is not None and len(known) != len(views):
-        raise InputError(
-            f"labels must have one entry per row ({len(views)}); got {len(known)}."
-        )
-    return known
+    return check_per_row(views.labels if known is None else known, len(views), "labels")
 
 
 def _row_keys(views: Views, **keys: Any) -> dict[str, Any]:
     """Keys of the rows as arrays, in the order of the rows."""
     found = {n: follow_rows(key, views.row_names, n) for n, key in keys.items()}
     return {
-        n: None if key is None else as_times(np.asarray(key))
+        n: None if key is None else as_times(check_per_row(key, len(views), n))
         for n, key in found.items()
     }
 
@@ -203,11 +199,6 @@ def _stand(n_samples: int, order: Any, groups: Any) -> Labels:
     """Row numbers as the sequence has them: recordings one after the other."""
     key = np.arange(n_samples) if order is None else order
     recording = np.zeros(n_samples) if groups is None else groups
-    if key.shape != (n_samples,) or recording.shape != (n_samples,):
-        raise InputError(
-            f"order and groups must have one entry per row ({n_samples}); their "
-            f"shapes are {key.shape} and {recording.shape}."
-        )
     return np.lexsort((key, recording))
 
 

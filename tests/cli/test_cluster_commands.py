@@ -79,7 +79,7 @@ def test_labels_can_be_left_out(manyview, folder) -> None:
         (["none.npy", "-k", "3"], "There is no file none.npy in"),
         (["text.docx", "-k", "3"], "text.docx is in no format we can read"),
         (["a.npy", "-k", "0"], "--clusters must be at least 1; got 0"),
-        (["a.npy", "-k", "three"], "at least 1, or auto; got 'three'"),
+        (["a.npy", "-k", "three"], "'three' (str). Give an integer of at least 1, or"),
         (["a.npy", "-k", "301"], "more than the 300 rows"),
         (["a.npy", "-k", "3", "--method", "OPCM"], "Did you mean OPMC"),
         (["a.npy", "-k", "3", "--seed", "-1"], "--seed must be at least 0"),
@@ -90,7 +90,7 @@ def test_labels_can_be_left_out(manyview, folder) -> None:
         (["a.npy", "-k", "3", "--smoothing", "graph"], "no parameter 'smoothing'"),
         (
             ["a.npy", "-k", "3", "--method", "S2MVTC", "--smoothing", "rows"],
-            "--smoothing 'rows' is unknown; choose from graph",
+            "--smoothing='rows' is unknown; choose one of 'graph'",
         ),
         (["a.npy", "-k", "3", "--labels", "few.txt"], "one entry per row (300)"),
         (["a.npy", "-k", "3", "--labels", "species"], "No labels named 'species'"),

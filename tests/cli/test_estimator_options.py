@@ -64,7 +64,7 @@ def test_smoothing_chooses_the_method(how, name, settings) -> None:
 
 
 def test_unknown_smoothing() -> None:
-    with pytest.raises(InputError, match="choose from graph, sequence, graph"):
+    with pytest.raises(InputError, match="choose one of 'graph', 'sequence', 'graph"):
         choose_smoothing("S2MVTC", "sideways")
 
 
@@ -77,7 +77,7 @@ def test_settings_of_the_method_along_an_order() -> None:
 @pytest.mark.parametrize(
     ("options", "seen"),
     [
-        (("--engine", "spark"), "choose local or dask"),
+        (("--engine", "spark"), "choose one of 'local', 'dask'"),
         (("--engine", "dask"), "go together"),
         (("--scheduler", "tcp://127.0.0.1:1"), "go together"),
         (("--engine", "dask", "--scheduler", "nowhere:1:2"), "No Dask scheduler"),

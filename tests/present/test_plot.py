@@ -79,7 +79,7 @@ def test_maps_made_side_by_side_are_those_made_alone_and_tell_their_progress(
 
 
 def test_unknown_layout(embedding: np.ndarray) -> None:
-    with pytest.raises(InputError, match="choose auto, tsne or pca"):
+    with pytest.raises(InputError, match="choose one of 'auto', 'tsne', 'pca'"):
         plot.flatten(embedding, method="umap")
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from sklearn.cluster import spectral_clustering
 
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.parameters import ComparedMethod
-from manyview.baselines.parts.prepared_rows import prepared_rows
+from manyview.baselines.parts.prepared_rows import HowScaled, prepared_rows
 from manyview.stages.neighbour_graph import nearest_rows
 from manyview.views.arguments import child_seed
 
@@ -62,9 +62,7 @@ class SpectralJoined(ComparedMethod):
     )
 
     n_neighbors: int = 10
-    scaling: Literal["standard", "auto", "global", "cosine", "unit", "root", None] = (
-        "standard"
-    )
+    scaling: HowScaled = "standard"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         views, rng = self._begin(X, y)

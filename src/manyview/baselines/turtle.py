@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.linear_model import RidgeCV
@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeCV
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.cell_profiles import components
 from manyview.baselines.parts.parameters import ComparedMethod
-from manyview.baselines.parts.prepared_rows import prepared_rows
+from manyview.baselines.parts.prepared_rows import HowScaled, prepared_rows
 from manyview.views.arguments import child_seed
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ class TURTLE(ComparedMethod):
     n_steps: int = 300
     n_inner_steps: int = 10
     batch_size: int = 10_000
-    scaling: Literal["standard", "auto", "global", "cosine", "unit", "root", None] = (
-        "standard"
-    )
+    scaling: HowScaled = "standard"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of `X` (views of n_samples rows each); `y` is ignored."""

@@ -4,7 +4,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.cluster import HDBSCAN
@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from manyview.base import FloatArray, IntArray
 from manyview.baselines.parts.parameters import ComparedMethod
-from manyview.baselines.parts.prepared_rows import prepared_rows
+from manyview.baselines.parts.prepared_rows import HowScaled, prepared_rows
 from manyview.views.arguments import child_seed
 
 # Sizes tried below the rows per cluster, each three quarters of the one before, down
@@ -74,9 +74,7 @@ class UMAPHDBSCAN(ComparedMethod):
 
     n_neighbors: int = 30
     n_components: int = 10
-    scaling: Literal["standard", "auto", "global", "cosine", "unit", "root", None] = (
-        "standard"
-    )
+    scaling: HowScaled = "standard"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         views, rng = self._begin(X, y)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from manyview.errors import InputError
+from manyview.views.arguments import check_choice, check_count
 
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
@@ -31,8 +32,7 @@ def make_estimator(
     from manyview.methods import find_method
 
     found = find_method(method)
-    if seed < 0:
-        raise InputError(f"--seed must be at least 0; got {seed}.")
+    check_count(seed, "--seed", 0)
     model = found.estimator(n_clusters=parse_clusters(clusters), **settings)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
@@ -48,10 +48,7 @@ def choose_smoothing(method: str, how: str | None) -> tuple[str, dict[str, Any]]
     if find_method(method).name not in ("S2MVTC", "SequenceS2MVTC"):
         # Other methods do not smooth; making one says so.
         return method, {"smoothing": how}
-    if how.lower() not in _SMOOTHING:
-        raise InputError(
-            f"--smoothing {how!r} is unknown; choose from {', '.join(_SMOOTHING)}."
-        )
+    check_choice(how.lower(), "--smoothing", tuple(_SMOOTHING))
     return _SMOOTHING[how.lower()]
 
 
@@ -59,14 +56,8 @@ def parse_clusters(text: str) -> int | str:
     """A number of at least 1, or the word ``auto``."""
     if text == "auto":
         return text
-    try:
-        count = int(text)
-    except ValueError:
-        raise InputError(
-            f"--clusters must be a whole number of at least 1, or auto; got {text!r}."
-        ) from None
-    if count < 1:
-        raise InputError(f"--clusters must be at least 1; got {count}.")
+    count: int = parse_value(text)
+    check_count(count, "--clusters", choice=", or auto")
     return count
 
 
@@ -102,8 +93,7 @@ def place_settings(
     engine: str, scheduler: str | None, checkpoint: str | None, memory_limit: str | None
 ) -> dict[str, Any]:
     """Where to run as parameters of a method; those left out stay out."""
-    if engine not in ("local", "dask"):
-        raise InputError(f"--engine {engine!r} is unknown; choose local or dask.")
+    check_choice(engine, "--engine", ("local", "dask"))
     if (engine == "dask") != (scheduler is not None):
         raise InputError(
             "--engine dask and --scheduler ADDRESS go together. Start a scheduler "

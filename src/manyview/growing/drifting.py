@@ -17,9 +17,8 @@ from manyview.growing.comparing import (
     require_reference,
     share_tests,
 )
-from manyview.present.page import notebook_html
 from manyview.present.plot import new_figure
-from manyview.present.table import Table
+from manyview.present.table import ShowsTables, Table
 from manyview.views.arguments import check_number
 from manyview.views.parsing import is_dask
 
@@ -34,7 +33,7 @@ NAMED = 5
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(ShowsTables):
     """What `drift` found.
 
     Attributes
@@ -126,12 +125,6 @@ class Drift:
             share = (str(size), f"{self.expected[j]:.1f}", f"{self.p_shares[j]:.3f}")
             clusters.add(str(j), *share, *cells)
         return [views, clusters]
-
-    def __str__(self) -> str:
-        return "\n".join(table.to_markdown() for table in self.tables())
-
-    def _repr_html_(self) -> str:
-        return notebook_html(*self.tables())
 
     def figure(self) -> Figure:
         """Distances of the new rows as multiples of the fit's; alarms are marked."""

@@ -26,8 +26,7 @@ from manyview.growing.refitting import on_host
 from manyview.growing.tree_figures import draw_dendrogram, draw_icicle
 from manyview.kmeans.nodes import label_rows
 from manyview.kmeans.passes import FIELD, LABELS, pick
-from manyview.present.page import notebook_html
-from manyview.present.table import Table
+from manyview.present.table import ShowsTables, Table
 from manyview.stages.effect_sizes import effect_between
 from manyview.stages.sampling import draw
 from manyview.views.arguments import check_count, check_number, child_seed, generator
@@ -75,7 +74,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hierarchy:
+class Hierarchy(ShowsTables):
     """A nested tree of clusters.
 
     Attributes
@@ -165,12 +164,6 @@ class Hierarchy:
             level = (str(number + 2), f"{split.distance:.3f}")
             found.add(*level, *sides, *shares, "; ".join(told))
         return found
-
-    def __str__(self) -> str:
-        return self.table().to_markdown()
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.table())
 
     def dendrogram(self, *, title: str = "") -> Figure:
         """The tree with its distances; the clusters of the fit are coloured."""

@@ -14,9 +14,8 @@ from manyview.engine.local import open_engine
 from manyview.errors import InputError
 from manyview.kmeans.passes import LABELS
 from manyview.outliers.strangeness import KINDS, measure_strangeness
-from manyview.present.page import notebook_html
 from manyview.present.plot import new_figure, save
-from manyview.present.table import Table
+from manyview.present.table import ShowsTables, Table
 from manyview.running.progress import shown
 from manyview.stages.scaling import SCALINGS
 from manyview.views.arguments import check_number
@@ -37,7 +36,7 @@ ASIDE = -1  # the label of a row that is set aside, as in scikit-learn
 
 
 @dataclass(frozen=True)
-class Outliers:
+class Outliers(ShowsTables):
     """What `find_outliers` found.
 
     Attributes
@@ -107,12 +106,6 @@ class Outliers:
             cells = ["" if np.isnan(x) else f"{x:.4f}" for x in scores]
             every.add(str(name), str(self.labels[row]), *cells)
         return every.to_csv()
-
-    def __str__(self) -> str:
-        return self.table().to_markdown()
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.table())
 
     def figure(self, n_rows: int = SHOWN_ROWS) -> Figure:
         """The strangest rows in every view, the darker the stranger."""

@@ -27,6 +27,7 @@ from manyview.errors import InputError, InputTypeError, required
 from manyview.files.atomic import atomic_file
 from manyview.metrics import contingency
 from manyview.running.progress import task
+from manyview.views.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,8 +139,7 @@ def flatten_all(
     embeddings: Sequence[Matrix], *, method: str = "auto", random_state: int = 0
 ) -> list[Map]:
     """The map of every embedding, as many at a time as there are cores."""
-    if method not in ("auto", "tsne", "pca"):
-        raise InputError(f"method={method!r} is unknown; choose auto, tsne or pca.")
+    check_choice(method, "method", ("auto", "tsne", "pca"))
     for x in embeddings:
         if np.ndim(x) != 2:
             raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -140,6 +140,22 @@ class Table:
         forms = {"md": self.to_markdown, "tex": self.to_latex, "csv": self.to_csv}
         for ending, make in forms.items():
             write_text(folder / f"{self.name}.{ending}", make())
+
+
+class ShowsTables:
+    """An answer that prints as its tables, and is shown as them in a notebook."""
+
+    table: Callable[..., Table]  # of an answer that has no others
+
+    def tables(self) -> list[Table]:
+        """All of it."""
+        return [self.table()]
+
+    def __str__(self) -> str:
+        return "\n".join(table.to_markdown() for table in self.tables())
+
+    def _repr_html_(self) -> str:
+        return notebook_html(*self.tables())
 
 
 _TEX = {"±": r"$\pm$", "×": r"$\times$", "†": r"$\dagger$", "²": "$^2$", "–": "--"}

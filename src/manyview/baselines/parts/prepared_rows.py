@@ -4,7 +4,7 @@ What a method of graphs starts from: a row that repeats another is no neighbour 
 would tell anything, and the two never get different labels.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from manyview.views.views import Views
 
 # Of the rows, in float64: as given, in their order, and prepared.
 COPIES = 3
+
+# How a compared method may ask for its views, in the words of `S2MVTC`.
+HowScaled = Literal["standard", "auto", "global", "cosine", "unit", "root", None]
 
 
 class PreparedRows(NamedTuple):
