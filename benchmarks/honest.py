@@ -224,7 +224,7 @@ def _plain(records: list[Record]) -> list[dict[str, Any]]:
             "preparation": "own" if s.method.endswith(ON_OUR_SCALING) else "authors",
             "setting": s.setting,
             "n_seeds": len(s.ok),
-            "error": s.error,
+            "error": s.failure,
             "scores": {n: s.values(n) for n in SCORES},
             "cpu_s": s.mean("cpu_s"),
             "wall_s": s.mean("wall_s"),

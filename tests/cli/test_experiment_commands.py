@@ -82,8 +82,9 @@ def test_process_says_which_run_failed(toy, tmp_path, monkeypatch, capsys):
         return [r.describe() | {"status": "failed", "error": "no room"} for r in runs]
 
     monkeypatch.setattr("manyview.experiments.execute.execute", fail)
-    assert main(["process", str(toy), "--out", str(tmp_path / "out")]) == 0
-    assert "toy: no room" in capsys.readouterr().err
+    assert main(["process", str(toy), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "Not one run ended well" in said and "failed on toy: no room" in said
 
 
 def test_reproduce_hands_everything_on(toy, tmp_path, monkeypatch, capsys):
@@ -98,7 +99,7 @@ def test_reproduce_hands_everything_on(toy, tmp_path, monkeypatch, capsys):
     call = ["reproduce", "--data", str(toy), "--methods", "opmc", "--seeds", "2"]
     assert main([*call, "--order", "sorted", "--no-scale", "--out", str(out)]) == 0
     assert asked["sets"] == ["toy"] and asked["folder"] == out
-    assert asked["methods"] == ["OPMC"] and asked["orders"] == ("sorted",)
+    assert asked["methods"] == ["opmc"] and asked["orders"] == ("sorted",)
     assert asked["n_seeds"] == 2 and asked["scale"] is False
     assert "index.html" in capsys.readouterr().out
 
@@ -107,7 +108,7 @@ def test_reproduce_hands_everything_on(toy, tmp_path, monkeypatch, capsys):
     ("options", "sentence"),
     [
         (["--methods", "OPCM"], "Did you mean OPMC"),
-        (["--order", "backwards"], "choose from file, sorted, shuffled or all"),
+        (["--order", "backwards"], "choose one of 'file', 'sorted', 'shuffled'"),
         (["--memory-limit", "much"], "is no size"),
     ],
 )
@@ -115,6 +116,66 @@ def test_bad_options_end_with_a_sentence(toy, tmp_path, capsys, options, sentenc
     call = ["compare", str(toy), "--out", str(tmp_path / "out"), *options]
     assert main(call) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (["process", "--method", "ConcatKMeans"], "ConcatKMeans has no rounds to draw"),
+        (["process", "--method", "S2MVT"], "Did you mean S2MVTC"),
+        (["process", "--order", "file,shuffled"], "'file,shuffled' is not one of"),
+        (["sensitivity", "--order", "all"], "'all' is not one of"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(toy, tmp_path, capsys, call, sentence):
+    assert main([*call, str(toy), "--out", str(tmp_path / "out")]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tasks_here")
+def test_two_files_of_one_name_are_two_data_sets(tmp_path, capsys):
+    out, files = tmp_path / "out", []
+    for seed, folder in enumerate("ab"):
+        data = make_views(60, (4,), 3, view_quality=0.4, random_state=seed)
+        files.append(tmp_path / folder / "toy.npz")
+        files[-1].parent.mkdir()
+        np.savez(files[-1], view0=data.arrays[0], labels=data.labels)
+    call = ["compare", *map(str, files), "--methods", "ConcatKMeans", "--seeds", "1"]
+    assert main([*call, "--order", "shuffled", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 seeds" in printed and "2 seeds" not in printed
+    for folder in "ab":
+        assert f"-{folder}-toy.npz, rows shuffled" in printed
+    assert len(list((out / "tables").glob("*.csv"))) == 2
+
+
+@pytest.mark.usefixtures("tasks_here")
+def test_what_is_named_twice_is_counted_once(toy, tmp_path, capsys):
+    call = ["compare", str(toy), str(toy), "--methods", "OPMC, opmc", "--seeds", "1"]
+    out = str(tmp_path / "out")
+    assert main([*call, "--order", "shuffled,shuffled", "--out", out]) == 0
+    printed = capsys.readouterr().out
+    assert "toy, rows shuffled, 1 seeds" in printed
+    assert "± 0" not in printed
+
+
+def test_a_name_that_is_no_data_set_gets_the_nearest(tmp_path, capsys):
+    assert main(["compare", "nutrimuse", "--out", str(tmp_path / "out")]) == 2
+    assert "Did you mean nutrimouse" in capsys.readouterr().err
+
+
+def test_stopped_half_way_it_says_where_the_runs_are(
+    toy, tmp_path, monkeypatch, capsys
+):
+    out = tmp_path / "out"
+
+    def stop(runs, results, limits):
+        results.append({"key": "a run that has ended"})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("manyview.experiments.execute.execute", stop)
+    assert main(["compare", str(toy), "--methods", "OPMC", "--out", str(out)]) == 130
+    assert f"Stopped. Kept: {out / 'results.jsonl'}." in capsys.readouterr().err
 
 
 def test_a_missing_file_is_named(tmp_path, capsys):
@@ -131,7 +192,7 @@ def test_reproduce_without_any_data_says_where_it_looks(monkeypatch, tmp_path, c
 
 def test_an_unknown_size_is_refused(tmp_path, capsys):
     assert main(["scaling", "--along", "columns", "--out", str(tmp_path)]) == 2
-    assert "choose one of rows, anchors" in capsys.readouterr().err
+    assert "choose one of 'rows', 'anchors'" in capsys.readouterr().err
 
 
 def test_audit_says_its_sentence(toy, capsys):

@@ -58,6 +58,12 @@ def test_the_table_is_exact_on_fixed_records(record):
     assert "SFMC failed: MemoryError: too large" in table.notes
 
 
+def test_a_mean_of_fewer_seeds_than_asked_says_so(record):
+    failed = record("OPMC", 1, status="failed", error="TimeLimit: over 5 s.")
+    (table,) = compare.tables([record("OPMC", 0), failed])
+    assert "OPMC failed with 1 of 2 seeds: TimeLimit: over 5 s." in table.notes
+
+
 def test_impossible_cells_of_the_paper_are_marked(record):
     (table,) = compare.tables([record("FSMSC", data="Cifar-10")])
     paper = [c.text for c in table.rows[1]]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from manyview.errors import FileError, InputError
-from manyview.experiments.data_set import DataSet, row_order
+from manyview.experiments.data_set import DataSet, row_order, told_apart
 
 
 @pytest.fixture
@@ -20,6 +20,13 @@ def test_a_file_is_named_by_its_stem(file):
     data = DataSet.of(file)
     assert data.name == "toy"
     assert data.load().labels.tolist() == [2, 0, 1, 0, 2, 1]
+
+
+def test_sets_of_one_name_are_told_apart_by_their_paths():
+    paths = ("/x/a/toy.npz", "/x/b/toy.npz", "/x/b/toy.2.npz", "/x/other.npz")
+    sets = [DataSet.of(p) for p in (*paths, "/x/other.npz")]
+    names = [s.name for s in told_apart(sets)]
+    assert names == ["x-a-toy.npz", "x-b-toy.npz", "x-b-toy.2.npz", "other"]
 
 
 def test_classes_can_be_dropped_or_only_the_first_kept(file):
@@ -71,5 +78,5 @@ def test_row_orders():
 def test_impossible_orders_are_refused():
     with pytest.raises(InputError, match="needs labels"):
         row_order("sorted", None, 4, 0)
-    with pytest.raises(InputError, match="choose one of file, sorted, shuffled"):
+    with pytest.raises(InputError, match="one of 'file', 'sorted', 'shuffled'"):
         row_order("upside down", None, 4, 0)

@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -54,6 +55,15 @@ def test_two_processes_lose_no_line(tmp_path):
     assert sorted(keys) == sorted(
         f"{w}-{i}" for w in ("one", "two") for i in range(200)
     )
+
+
+def test_runs_that_are_named_twice_count_once_under_the_name_of_now(tmp_path, small):
+    results, run = Results(tmp_path), Run(small, "file", "OPMC")
+    results.append(run.describe() | {"status": "ok"})
+    renamed = replace(run, data=replace(small, name="new"))
+    assert renamed.key == run.key
+    found = results.of([run, run, renamed, renamed])
+    assert [r["data"] for r in found] == ["small", "new"]
 
 
 def test_numbers_that_json_does_not_know_are_refused(tmp_path):

@@ -16,7 +16,14 @@ def test_mean_and_standard_deviation(record):
     (one,) = summarise([record(acc=0.25)])
     assert one.show("ACC") == "0.250"
     (none,) = summarise([record(status="failed", error="no")])
-    assert (none.show("ACC"), none.error) == ("–", "no")
+    assert (none.show("ACC"), none.failure) == ("–", "failed: no")
+    assert one.failure is None
+
+
+def test_seeds_that_failed_beside_others_are_counted(record):
+    late = record(seed=1, status="failed", error="TimeLimit: too long\nmore")
+    (summary,) = summarise([record(), late, record(seed=2)])
+    assert summary.failure == "failed with 1 of 3 seeds: TimeLimit: too long"
 
 
 def test_the_best_of_a_row_stands_out_and_gaps_stay_gaps(record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
@@ -12,8 +12,9 @@ import manyview
 from manyview.cli import options, terminal
 from manyview.cli.estimator_options import make_estimator, parse_settings
 from manyview.cli.read_input import read_views
-from manyview.errors import FileError, InputError
+from manyview.errors import FileError, InputError, ManyviewError
 from manyview.running.progress import shown
+from manyview.views.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +43,7 @@ Orders = Annotated[
     str,
     Option(metavar="ORDER", help="file, sorted, shuffled, several of them, or all."),
 ]
-Order = Annotated[str, Option(help="file, sorted or shuffled.")]
+Order = Annotated[Literal["file", "sorted", "shuffled"], Option(help="Of the rows.")]
 Preparation = Annotated[
     str,
     Option(metavar="HOW", help="Of the views: the method's (authors), own, or both."),
@@ -73,7 +74,7 @@ def compare(
     bench = _Bench(_sets(data), out, _limits(time_limit, memory_limit, retry, jobs))
     runs = experiment.runs(
         bench.sets,
-        methods=_methods(methods),
+        methods=None if methods is None else methods.split(","),
         orders=_orders(order),
         n_seeds=seeds,
         preparation=preparation,
@@ -123,7 +124,7 @@ def sensitivity(
     from manyview.experiments import sensitivity as experiment
 
     bench = _Bench(_sets(data), out, _limits(time_limit, memory_limit, retry, jobs))
-    records = bench.run(experiment.runs(bench.sets, order=_orders(order)[0], seed=seed))
+    records = bench.run(experiment.runs(bench.sets, order=order, seed=seed))
     bench.show("Sensitivity", experiment.tables(records), experiment.figures(records))
 
 
@@ -147,7 +148,7 @@ def process(
 
     bench = _Bench(_sets(data), out, _limits(time_limit, memory_limit, retry))
     records = bench.run(
-        experiment.runs(bench.sets, order=_orders(order)[0], seed=seed, method=method)
+        experiment.runs(bench.sets, order=order, seed=seed, method=method)
     )
     figures = experiment.figures(records, bench.results, bench.sets)
     bench.show("Learning process", [], figures)
@@ -215,7 +216,7 @@ def reproduce(
             bench.results.folder,
             n_seeds=seeds,
             orders=_orders(order),
-            methods=_methods(methods),
+            methods=None if methods is None else methods.split(","),
             limits=bench.limits,
             scale=scale,
         )
@@ -230,14 +231,21 @@ class _Bench:
 
         self.sets, self.limits = sets, limits
         self.results = Results(Path(out).expanduser())
-        terminal.note(f"Every finished run is kept in {self.results.path}.")
+        terminal.say_written(self.results.path, "Every finished run is", terminal.note)
 
     def run(self, runs: Sequence[Run]) -> list[Record]:
         """The records of all runs; those that are there already are not run again."""
         from manyview.experiments.execute import execute
 
         with terminal.with_remaining_time():
-            return execute(runs, self.results, self.limits)
+            records = execute(runs, self.results, self.limits)
+        if records and all(r["status"] == "failed" for r in records):
+            raise ManyviewError(
+                f"Not one run ended well. {records[0]['method']} failed on "
+                f"{records[0]['data']}: {records[0]['error']} When that is mended, "
+                "--retry runs failed runs again."
+            )
+        return records
 
     def show(
         self, part: str, tables: list[Table], figures: dict[str, Figure] | None = None
@@ -262,18 +270,18 @@ class _Bench:
 def _sets(data: Sequence[str] | None) -> list[DataSet]:
     """The named data sets, or all that are found; a missing file is refused now."""
     from manyview.datasets.registry import none_found, unknown
-    from manyview.experiments.data_set import DataSet, found
+    from manyview.experiments.data_set import DataSet, found, told_apart
 
-    sets = [DataSet.of(d) for d in data] if data else found()
+    for given in data or ():
+        path = DataSet.of(given).path()
+        if path is not None and not path.exists():
+            raise unknown(given)
+    sets = told_apart(map(DataSet.of, data)) if data else found()
     if not sets:
         raise FileError(
             f"No data set was found. {none_found()}Set MANYVIEW_DATA to the folder "
             "that has them, or name files with --data."
         )
-    for s in sets:
-        path = s.path()
-        if path is not None and not path.exists():
-            raise unknown(s.source)
     return sets
 
 
@@ -290,21 +298,8 @@ def _orders(text: str) -> tuple[str, ...]:
 
     wanted = ORDERS if text == "all" else tuple(t.strip() for t in text.split(","))
     for order in wanted:
-        if order not in ORDERS:
-            raise InputError(
-                f"--order {order!r} is unknown; choose from {', '.join(ORDERS)} or all."
-            )
+        check_choice(order, "--order", ORDERS)
     return wanted
-
-
-def _methods(text: str | None) -> list[str] | None:
-    """Names as the package spells them; an unknown one is refused before any run."""
-    from manyview.experiments.estimators import full_name
-
-    if text is None:
-        return None
-    names = [t.strip() for t in text.split(",")]
-    return [full_name(n) for n in names]
 
 
 def audit(

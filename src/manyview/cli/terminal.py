@@ -43,17 +43,18 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def say_written(path: str | os.PathLike[str], what: str) -> None:
-    """Tell where something was written, and remember it."""
+def say_written(path: str | os.PathLike[str], what: str, tell: Any = say) -> None:
+    """Tell where something was or will be written, and remember it."""
     _written.append(os.fspath(path))
-    say(f"{what} written to {os.fspath(path)}")
+    tell(f"{what} written to {os.fspath(path)}")
 
 
 def say_interrupted() -> None:
     """The last words after Ctrl-C."""
+    kept = [path for path in _written if Path(path).exists()]
     note(
-        f"Stopped. Kept: {', '.join(_written)}."
-        if _written
+        f"Stopped. Kept: {', '.join(kept)}."
+        if kept
         else "Stopped. Nothing was written; no unfinished files are left."
     )
 

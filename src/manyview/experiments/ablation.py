@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from manyview.experiments import paper_tables
-from manyview.experiments.compare import IN_WORDS
+from manyview.experiments.compare import IN_WORDS, failures
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import ALONG_AN_ORDER, PUBLISHED
 from manyview.experiments.planned_run import Record, Run
@@ -66,6 +66,8 @@ def _published_table(data: str, group: list[Summary]) -> Table:
         picked = pick(found, PUBLISHED_VARIANTS)
         for score in SCORES:
             table.add(IN_WORDS[order], score, *cells(picked, score))
+        named = (f"{IN_WORDS[order].capitalize()}, {v}" for v in PUBLISHED_VARIANTS)
+        table.notes += failures(zip(named, picked, strict=True))
     paper = paper_tables.ablation().get(data)
     if paper:
         shown = (f"{paper[v]:.3f}" for v in PUBLISHED_VARIANTS)
@@ -83,11 +85,7 @@ def _default_table(data: str, group: list[Summary]) -> Table:
     found = pick([s for s in group if s.order == "shuffled"], DEFAULT_VARIANTS)
     for score in SCORES:
         table.add(score, *cells(found, score))
-    table.notes += [
-        f"{variant} failed: {s.error}"
-        for variant, s in zip(DEFAULT_VARIANTS, found, strict=True)
-        if s is not None and s.error
-    ]
+    table.notes += failures(zip(DEFAULT_VARIANTS, found, strict=True))
     return table
 
 

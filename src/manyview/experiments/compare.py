@@ -10,6 +10,7 @@ from manyview.experiments.estimators import (
     ORACLE,
     PUBLISHED,
     REFERENCE,
+    full_name,
     method_names,
     names_by_authors,
     names_on_our_scaling,
@@ -55,7 +56,7 @@ def runs(
     """
     check_choice(preparation, "preparation", PREPARATIONS)
     usual = [*method_names(), *names_by_authors(), PUBLISHED]
-    theirs = list(methods) if methods else usual
+    theirs = usual if methods is None else [full_name(m) for m in methods]
     ours = [m + ON_OUR_SCALING for m in theirs]
     ours = [m for m in ours if m in names_on_our_scaling()]
     wanted = {"authors": theirs, "own": ours, "both": [*theirs, *ours]}[preparation]
@@ -148,8 +149,12 @@ def _notes(table: Table, group: list[Summary]) -> list[str]:
     if any(r.get("anchors") for s in group for r in s.ok):
         notes.append("The published setting uses the authors' anchors.")
     notes += notes_on(s.method for s in group)
-    failed = [(s.method, s.error.strip()) for s in group if s.error]
-    return notes + [f"{m} failed: {e.splitlines()[0][:200]}" for m, e in failed]
+    return notes + failures((s.method, s) for s in group)
+
+
+def failures(found: Iterable[tuple[str, Summary | None]]) -> list[str]:
+    """A line for every name with a run that failed."""
+    return [f"{name} {s.failure}" for name, s in found if s and s.failure]
 
 
 def _side_by_side(data: str, group: list[Summary], orders: list[str]) -> Table:

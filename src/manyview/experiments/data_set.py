@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 from manyview.datasets import load, make_views, registry
 from manyview.errors import InputError
 from manyview.files.npy_file import file_checksum
+from manyview.views.arguments import check_choice
 from manyview.views.views import Views
 
 ORDERS = ("file", "sorted", "shuffled")
@@ -93,6 +96,14 @@ def _checksum(path: Path) -> str:
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
 
+def told_apart(sets: Iterable[DataSet]) -> list[DataSet]:
+    """The sets once each; files that share a name are called by their whole path."""
+    once = list(dict.fromkeys(sets))
+    names = Counter(s.name for s in once)
+    longer = {s: s.source.strip("/").replace("/", "-") for s in once}
+    return [replace(s, name=longer[s]) if names[s.name] > 1 else s for s in once]
+
+
 def found() -> list[DataSet]:
     """Every known data set whose file is there."""
     there = (e for e in registry.known() if e.classes and registry.search(e))
@@ -101,14 +112,11 @@ def found() -> list[DataSet]:
 
 def row_order(order: str, labels: Any, n_samples: int, seed: int) -> Any:
     """Row numbers in the asked order; a shuffle is another one for every seed."""
+    check_choice(order, "order", ORDERS)
     if order == "file":
         return np.arange(n_samples)
     if order == "shuffled":
         return np.random.default_rng([seed, 1]).permutation(n_samples)
-    if order != "sorted":
-        raise InputError(
-            f"order={order!r} is unknown; choose one of {', '.join(ORDERS)}."
-        )
     if labels is None:
         raise InputError(
             f"order={order!r} needs labels, and the data has none. Choose another."

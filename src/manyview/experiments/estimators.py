@@ -60,6 +60,7 @@ def names_on_our_scaling() -> list[str]:
 
 def full_name(name: str) -> str:
     """The name as tables show it, of a method given in any spelling."""
+    name = name.strip()
     if name == PUBLISHED:
         return name
     if name.endswith(ON_OUR_SCALING):

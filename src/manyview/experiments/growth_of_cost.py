@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from manyview.errors import InputError
 from manyview.experiments.data_set import DataSet
 from manyview.experiments.estimators import PUBLISHED, build
 from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.seed_summary import COSTS, summarise
 from manyview.present.plot import COLOURS, new_figure
 from manyview.present.table import Table
+from manyview.views.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,12 +67,8 @@ def runs(
 ) -> list[Run]:
     """One fit per step and seed, all other sizes fixed."""
     taken = build(method, {}, CLUSTERS, 0, "").get_params()
-    known = [size for size in STEPS if PARAMETERS.get(size, "n_clusters") in taken]
-    if along not in known:
-        raise InputError(
-            f"along={along!r} is no size of the method; choose one of "
-            f"{', '.join(known)}."
-        )
+    known = tuple(s for s in STEPS if PARAMETERS.get(s, "n_clusters") in taken)
+    check_choice(along, "along", known)
     out = []
     for step in steps or STEPS[along]:
         sizes = Sizes()._replace(**{along: step})
@@ -107,7 +103,7 @@ def measured(along: str, records: Iterable[Record]) -> list[Measured]:
     """What was found, by step."""
     out = []
     for s in summarise(records):
-        if s.error:
+        if not s.ok:
             continue
         first = s.ok[0]
         known = {size: s.setting.get(name) for size, name in PARAMETERS.items()}

@@ -6,14 +6,16 @@ Every view's embedding before (B_v) and after (Y_v) smoothing, and the consensus
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from manyview.errors import InputError
 from manyview.experiments.compare import IN_WORDS
 from manyview.experiments.data_set import DataSet
-from manyview.experiments.estimators import PUBLISHED
+from manyview.experiments.estimators import PUBLISHED, build, full_name
 from manyview.experiments.execute import trace_of
 from manyview.experiments.planned_run import Record, Run
 from manyview.experiments.results_file import Results
@@ -37,6 +39,12 @@ def runs(
     method: str = PUBLISHED,
 ) -> list[Run]:
     """One traced fit per data set."""
+    method = full_name(method)
+    if "trace" not in signature(build(method, {}, 2, 0, "").fit).parameters:
+        raise InputError(
+            f"{method} has no rounds to draw. Choose S2MVTC, SequenceS2MVTC or "
+            f"{PUBLISHED!r}."
+        )
     return [Run(d, order, method, {}, seed, {"trace": n_rows}) for d in data]
 
 

@@ -71,8 +71,8 @@ def reproduce(
     ) -> None:
         index.add(title, WORDS[title], tables, figures)
 
-    add("Data", [data_table(data)])
     runs = compare.runs(data, methods=methods, orders=orders, n_seeds=n_seeds)
+    add("Data", [data_table(data)])
     add("Results", compare.tables(execute(runs, results, limits)))
     runs = ablation.runs(data, orders=tuple(orders), n_seeds=n_seeds)
     add("Ablation", ablation.tables(execute(runs, results, limits)))

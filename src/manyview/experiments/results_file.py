@@ -49,9 +49,13 @@ class Results:
         return {r["key"]: r for r in map(_parse, lines) if r is not None}
 
     def of(self, runs: list[Run]) -> list[Record]:
-        """The records of these runs, as far as there are any, in their order."""
+        """The records of these runs, as far as there are any, in their order.
+
+        A run that is named twice counts once; rows have the name they have now.
+        """
         known = self.read()
-        return [known[r.key] for r in runs if r.key in known]
+        wanted = dict.fromkeys((r.key, r.data.name) for r in runs)
+        return [known[key] | {"data": name} for key, name in wanted if key in known]
 
     @contextmanager
     def claim(self, task: Task) -> Iterator[bool]:

@@ -31,9 +31,14 @@ class Summary:
         return [r for r in self.records if r["status"] == "ok"]
 
     @property
-    def error(self) -> str | None:
-        """Why there is no figure, if there is none."""
-        return None if self.ok else str(self.records[0].get("error"))
+    def failure(self) -> str | None:
+        """How many runs failed and why the first did; None where all ended well."""
+        bad = [r for r in self.records if r["status"] != "ok"]
+        if not bad:
+            return None
+        first = str(bad[0].get("error")).strip().splitlines()[0][:200]
+        share = f" with {len(bad)} of {len(self.records)} seeds" if self.ok else ""
+        return f"failed{share}: {first}"
 
     def values(self, name: str) -> list[float]:
         """A score or cost of every seed."""
