@@ -155,6 +155,22 @@ def test_min_duration_is_in_units_of_the_key():
     assert rows_as_they_stand(100, min_duration=5.0).n_low == [20]
 
 
+@pytest.mark.parametrize("start", [0.0, 1000.0, 1.7e9])
+@pytest.mark.parametrize("step", [0.1, 0.2, 0.3, 0.7])
+def test_a_duration_of_whole_rows_is_one_however_times_are_rounded(start, step):
+    time = start + np.arange(700) * step
+    times = [time, time.astype(np.float32)] if start < 1e9 else [time]
+    for order in times:
+        found = rows_as_they_stand(700, order=order, min_duration=10 * step)
+        assert found.n_low == [70]
+
+
+def test_a_duration_between_two_rows_is_not_rounded():
+    time = np.arange(120) * 0.1
+    assert rows_as_they_stand(120, order=time, min_duration=0.999).n_low == [13]
+    assert rows_as_they_stand(120, order=time, min_duration=1e308).n_low == [1]
+
+
 def test_min_duration_below_one_row_keeps_everything():
     assert rows_as_they_stand(20, min_duration=0.01).n_low == [11]
     with pytest.warns(OrderWarning, match="same value of order"):

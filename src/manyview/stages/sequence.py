@@ -38,6 +38,8 @@ from manyview.views.views import Block
 MOST_BASIS_VECTORS = 512
 # Share of steps that differ from the median: more than half is no rhythm.
 IRREGULAR = 0.5
+# Relative error of a quotient of times, with much to spare.
+ROUNDING = 1e-9
 
 
 class RowSequence(NamedTuple):
@@ -171,7 +173,17 @@ def _duration_in_rows(
             OrderWarning,
             stacklevel=4,
         )
-    return max(length / spacing, 1.0)
+    blur = 0.0 if dates else 2 * float(np.spacing(np.abs(sorted_key).max()))
+    return max(_whole(length / spacing, blur / spacing + ROUNDING), 1.0)
+
+
+def _whole(n_rows: float, rounding: float) -> float:
+    """A whole number of rows where times are too coarse to say that it is none.
+
+    A second of steps of 0.1 s is ten rows; a hair less would keep a frequency more.
+    """
+    whole = float(np.rint(n_rows))
+    return whole if abs(n_rows - whole) <= rounding * n_rows else n_rows
 
 
 def _require_same_units(duration: Any, key: Matrix) -> None:
