@@ -109,3 +109,10 @@ def test_a_list_of_tables(tmp_path):
     data = load([tmp_path / "a.csv", tmp_path / "b.csv"], join="outer")
     assert list(data.row_names) == ["p", "q", "r"] and data.names == ("a", "b")
     assert data.present.tolist() == [[True, False], [True, True], [False, True]]
+
+
+def test_pieces_of_one_table_are_not_taken_for_views(tmp_path):
+    for i in range(3):
+        (tmp_path / f"part-{i}.parquet").write_bytes(b"never read")
+    with pytest.raises(FileError, match=r"one table in 3 pieces.*there it is one view"):
+        load(tmp_path)

@@ -67,6 +67,18 @@ def test_parquet_files_and_folders(views, tmp_path):
     check(found, views)
 
 
+def test_pieces_of_a_parquet_folder_follow_their_numbers(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    from pyarrow import table
+
+    rows = np.arange(60.0).reshape(60, 1)
+    for name, n_pieces in [("few", 2), ("many", 12)]:
+        (tmp_path / name).mkdir()
+        for i, piece in enumerate(np.split(rows[:, 0], n_pieces)):
+            pq.write_table(table({"x": piece}), tmp_path / name / f"part.{i}.parquet")
+    check(open_on_disk(tmp_path / "few", tmp_path / "many"), [rows, rows])
+
+
 def test_a_column_named_like_labels_is_a_feature_of_parquet(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     from pyarrow import table

@@ -13,15 +13,24 @@ from manyview.views.containers import place_rows
 from manyview.views.joining import join_rows, places_of
 
 _PER_VIEW = (".npy", ".csv", ".tsv", ".parquet")
+# What Dask, Spark and Arrow call the pieces of one table.
+_PIECE = re.compile(r"part[-._][0-9]+.*\.parquet")
 
 
 def files_in(folder: Path) -> list[Path]:
     """The per-view files of a folder, numbers in their names in order."""
     files = [p for p in folder.iterdir() if p.suffix.lower() in _PER_VIEW]
-    return sorted(files, key=_numbers_by_size)
+    if len(files) > 1 and all(_PIECE.fullmatch(p.name) for p in files):
+        raise FileError(
+            f"{folder} holds one table in {len(files)} pieces (such as "
+            f"{files[0].name}), not one file per view. Join them into one file, or "
+            "give the folder itself to fit or predict: there it is one view."
+        )
+    return sorted(files, key=by_number)
 
 
-def _numbers_by_size(path: Path) -> list[tuple[int, int, str]]:
+def by_number(path: Path) -> list[tuple[int, int, str]]:
+    """A key that sorts names with their numbers in order: 9 before 10."""
     parts = re.split(r"([0-9]+)", path.name)
     return [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts if p]
 

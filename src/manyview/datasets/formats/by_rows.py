@@ -15,6 +15,7 @@ import numpy as np
 from manyview.datasets.data_folder import select_parts
 from manyview.datasets.formats.tabular import PARQUET_INDEX, label_like
 from manyview.datasets.formats.zarr_store import looks_like_zarr, read
+from manyview.datasets.many_files import by_number
 from manyview.datasets.raw_data import NDArray, RawData, Request, Transposed
 from manyview.engine.contract import sizes
 from manyview.engine.row_pieces import piece_edges
@@ -26,7 +27,7 @@ _BATCH_ROWS = 65_536
 
 def parquet_files(path: Path) -> list[Path]:
     """The file, or the Parquet files of a folder; none where it is neither."""
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    files = sorted(path.glob("*.parquet"), key=by_number) if path.is_dir() else [path]
     return [f for f in files if f.suffix.lower() in (".parquet", ".pq")]
 
 
