@@ -8,7 +8,7 @@ import pytest
 
 from manyview.errors import FileError
 from manyview.files import atomic
-from manyview.files.atomic import atomic_file, atomic_folder
+from manyview.files.atomic import atomic_file, atomic_folder, require_free
 from manyview.present import plot
 from manyview.present.table import Table
 
@@ -113,3 +113,14 @@ def test_an_old_folder_that_is_half_removed_does_not_return(
     write(atomic_folder, target, "newest")
     assert (target / "file").read_text() == "newest"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_device_or_a_folder_is_never_replaced_by_a_file(tmp_path):
+    device = tmp_path / "device"
+    os.mkfifo(device)
+    for target in (device, tmp_path):
+        with pytest.raises(FileError, match="a folder or a device"):
+            write(atomic_file, target)
+        with pytest.raises(FileError, match="a folder or a device"):
+            require_free(target, overwrite=True)
+    assert device.is_fifo()

@@ -23,6 +23,7 @@ from manyview.files.failures import FilesTold
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
     """A path to write to, which takes the target's name when the block succeeds."""
+    _require_file(target)
     _sweep(target)
     part = _neighbour(target)
     try:
@@ -37,6 +38,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 def require_free(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     """The file to write; a `FileError` before any work where it may not be."""
     target = Path(path).expanduser()
+    _require_file(target)
     if target.exists() and not overwrite:
         raise FileError(
             f"{target} exists already and is not replaced. Choose another name, or ask "
@@ -45,6 +47,14 @@ def require_free(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     with _told(target):
         os.scandir(target.parent).close()
     return target
+
+
+def _require_file(target: Path) -> None:
+    """Renaming would put a file in the place of /dev/null as well."""
+    if target.exists() and not target.is_file():
+        raise FileError(
+            f"{target} is a folder or a device, which no file replaces. Name a file."
+        )
 
 
 def write_text(target: Path, text: str) -> None:
