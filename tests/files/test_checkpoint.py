@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, selection
 from manyview.baselines import ConcatKMeans
@@ -226,6 +227,18 @@ def test_damage_is_named(views, tmp_path, name):
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(FileError, match=name):
         model.fit(views)
+
+
+def test_damaged_rows_say_what_to_remove(views, tmp_path):
+    model = S2MVTC(3, random_state=0, checkpoint=tmp_path).fit(views)
+    (rows,) = tmp_path.glob("rounds-*.npy")
+    rows.write_bytes(rows.read_bytes()[:-8])
+    value = rows.with_name(rows.name.replace("B_bar.npy", "zip"))
+    with pytest.raises(FileError, match="Remove it to start") as told:
+        clone(model).fit(views)
+    assert str(told.value).startswith(f"{value} is damaged: {rows.name} is damaged")
+    value.unlink()
+    assert (clone(model).fit(views).labels_ == model.labels_).all()
 
 
 def test_an_interrupted_write_leaves_the_value_before(tmp_path, monkeypatch):

@@ -19,7 +19,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,22 +76,18 @@ class Checkpoint(NoCheckpoint):
         if not found:
             return None
         path = self.folder / f"{name}-{max(found)}.zip"
-        try:
+        with _told_as_damaged(path):
             content, arrays = read_container(path, "checkpoint")
             return decode(content.get("value"), arrays)
-        except FileError as error:
-            reason = str(error).partition(". ")[0]
-            raise FileError(
-                f"{path} is damaged: {reason}. Remove it to start again from the step "
-                "before."
-            ) from error
 
     def put_rows(self, name: str, engine: Engine) -> None:
         """Give the engine's blocks the state fields of the latest value."""
         start = f"{name}-{max(self._find(name), default=0)}."
         for file in sorted(self.folder.glob(f"{start}*.npy")):
             field = file.name.removeprefix(start).removesuffix(".npy")
-            engine.put(field, map_array(file))
+            with _told_as_damaged(file.with_name(f"{start}zip")):
+                rows = map_array(file)
+            engine.put(field, rows)
 
     def keep(self, name: str, value: Any) -> Any:
         """The value kept under this name; the given one is kept if there is none."""
@@ -148,6 +145,19 @@ class Checkpoint(NoCheckpoint):
                     f"{known.get(name)!r}, this fit has {mine.get(name)!r}. Use the "
                     "same setting, or another checkpoint path."
                 )
+
+
+@contextmanager
+def _told_as_damaged(path: Path) -> Iterator[None]:
+    """What a file, or the rows that belong to it, cannot be read for; and advice."""
+    try:
+        yield
+    except FileError as error:
+        reason = str(error).partition(". ")[0]
+        raise FileError(
+            f"{path} is damaged: {reason}. Remove it to start again from the step "
+            "before."
+        ) from error
 
 
 def _make_folder(path: str | os.PathLike[str]) -> Path:
