@@ -64,6 +64,16 @@ def test_other_shares_alone_are_no_drift(model, views):
     assert "shares of clusters" in found.sentence
 
 
+def test_a_view_that_no_new_row_has_is_not_said_to_fit(model, views):
+    found = drift(model, changed(views, 1, lambda x: np.full_like(x, np.nan)))
+    name = views.names[1]
+    assert found.unseen == [name] and not found.drifted
+    said = f"every other view fits the model; view {name!r} could not be compared"
+    assert said in found.sentence
+    verdicts = [row[-1].text for row in found.tables()[0].rows]
+    assert verdicts == ["fits", "not compared", "fits"]
+
+
 def test_the_order_of_the_rows_does_not_matter(model, views):
     new = changed(views, 0, lambda x: 1.1 * x)
     mixed = np.random.default_rng(0).permutation(300)

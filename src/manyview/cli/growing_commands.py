@@ -217,7 +217,7 @@ def tree(
         Option("--out", "-o", metavar="FILE", help="CSV with the leaf of every row."),
     ] = None,
     figure: options.FigurePath = None,
-    force: Annotated[bool, Option("--force", help="Replace FILE.")] = False,
+    force: options.ForceFile = False,
 ) -> None:
     """Show the clusters of a model as a tree, coarse to fine, and why it divides.
 
@@ -276,11 +276,6 @@ def _plain(found: manyview.growing.Drift) -> dict[str, Any]:
 
     from manyview.files.json_value import json_value
 
-    verdict = {
-        "drifted": found.drifted,
-        "sentence": found.sentence,
-        "views": found.views,
-        "clusters": found.clusters,
-        "shares": found.shares,
-    }
+    told = ("drifted", "sentence", "views", "unseen", "clusters", "shares")
+    verdict = {name: getattr(found, name) for name in told}
     return {**verdict, **json_value(asdict(found), lambda a: json_value(a.tolist()))}

@@ -164,9 +164,7 @@ def outliers(
         str | None,
         Option("--out", "-o", metavar="FILE", help="CSV of every row's scores."),
     ] = None,
-    force: Annotated[
-        bool, Option("--force", help="Replace a file of that name.")
-    ] = False,
+    force: options.ForceFile = False,
 ) -> None:
     """Find rows that fit nowhere, or that the views place differently.
 
@@ -216,9 +214,7 @@ def report(
         str | None,
         Option("--out", "-o", metavar="FILE", help="Default: RUN/report.html."),
     ] = None,
-    force: Annotated[
-        bool, Option("--force", help="Replace a page of that name.")
-    ] = False,
+    force: options.ForceFile = False,
 ) -> None:
     """Write one page about a run that any browser opens, without a network.
 

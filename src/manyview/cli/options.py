@@ -94,6 +94,7 @@ OutFolder = Annotated[
     str, Option("--out", "-o", metavar="DIR", help="Folder for the results.")
 ]
 Force = Annotated[bool, Option("--force", help="Replace an earlier run in DIR.")]
+ForceFile = Annotated[bool, Option("--force", help="Replace a file of that name.")]
 FigurePath = Annotated[
     str | None, Option(metavar="PATH", help="Draw it: PATH.png, PATH.svg.")
 ]

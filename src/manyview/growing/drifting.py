@@ -75,6 +75,12 @@ class Drift(ShowsTables):
         return [self.view_names[v] for v in np.flatnonzero(bad)]
 
     @property
+    def unseen(self) -> list[str]:
+        """Names of the views that no distance was known in: the new rows lack them."""
+        empty = np.isnan(self.ratios).all(axis=0)
+        return [self.view_names[v] for v in np.flatnonzero(empty)]
+
+    @property
     def clusters(self) -> list[int]:
         """Clusters whose new rows no longer fit in some view."""
         return [int(j) for j in np.flatnonzero((self.p_cells <= self.rate).any(axis=1))]
@@ -100,7 +106,9 @@ class Drift(ShowsTables):
             where = f" in clusters {_some(own)}" if own.size else " over all clusters"
             parts.append(f"view {name!r} no longer fits{where}")
         if not parts:
-            parts = ["every view fits the model"]
+            every = "every other view" if self.unseen else "every view"
+            parts = [f"{every} fits the model"]
+        parts += [f"view {name!r} could not be compared" for name in self.unseen]
         if self.shares:
             parts.append(f"the shares of clusters {_some(self.shares)} have changed")
         return f"{self.n_rows:,} new rows: {'; '.join(parts)} {odds}."
@@ -112,7 +120,8 @@ class Drift(ShowsTables):
             align="lrrl",
         )  # fmt: skip
         for v, name in enumerate(self.view_names):
-            verdict = "no longer fits" if name in self.views else "fits"
+            fits = "not compared" if name in self.unseen else "fits"
+            verdict = "no longer fits" if name in self.views else fits
             views.add(name, f"{self.p_views[v]:.3f}", str(self.outside[v]), verdict)
         columns = ["cluster", "new rows", "expected", "p of its share"]
         columns += [f"{name}: distance, p" for name in self.view_names]
