@@ -188,6 +188,8 @@ def test_data_to_come_is_planned_by_its_shape(three_views):
         model.plan((0, [3]))
     with pytest.raises(InputError, match="columns"):
         model.plan((10, [3, -1]))
+    with pytest.raises(InputError, match="n_clusters=8 is more than the 5 rows"):
+        S2MVTC(8).plan((5, [3]))
 
 
 def test_more_workers_take_less_time_and_memory_and_more_traffic():

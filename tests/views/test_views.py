@@ -428,3 +428,29 @@ def test_labels_of_wrong_length_are_a_sentence(arrays):
 def test_names_of_wrong_length_are_a_sentence(arrays, option, value):
     with pytest.raises(InputError, match=option.replace("_", ".")):
         Views(arrays, **{option: value})
+
+
+def test_arrays_of_any_library_turn_into_numpy():
+    strict = pytest.importorskip("array_api_strict")
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    found = Views([strict.asarray(x)]).arrays[0]
+    np.testing.assert_array_equal(found, x)
+
+
+def test_an_array_that_stays_where_it_is_is_a_sentence():
+    class Elsewhere:
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("implicit copies are not allowed.")
+
+    said = r"view0.*Elsewhere, does not turn.*: implicit copies are not allowed\. Give"
+    with pytest.raises(InputTypeError, match=said):
+        Views([Elsewhere()])
+
+
+def test_groups_and_empty_datasets_of_hdf5_are_sentences(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["empty"] = h5py.Empty("f4")
+        with pytest.raises(InputTypeError, match="'view0' is itself a File of arrays"):
+            Views([file])
+        with pytest.raises(InputError, match="must be 2-D"):
+            Views([file["empty"]])

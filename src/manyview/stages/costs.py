@@ -113,6 +113,7 @@ def shape_of(X: Any) -> Shape | None:
 def plan_of(model: Any, data: Views | Shape, workers: int = 0) -> Plan:
     """The plan of a fit with the model's parameters."""
     n_samples = data.n_samples if isinstance(data, Shape) else len(data)
+    model._check_n_clusters(n_samples)
     dtype, widths = np.dtype(model.dtype or data.dtype), data.n_features
     rows = min(sizes.block_rows, n_samples)
     limit = model.memory_limit

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import is_array_api_obj, is_torch_array
+from array_api_compat import is_torch_array
 
 from manyview.arrays.from_torch import plain_tensor
 from manyview.arrays.ops import dtype_of
@@ -105,9 +105,10 @@ def parse_view(item: Any, name: str) -> Parsed:
             f"View {name!r} is the text {str(item)!r} beside arrays. Open files first, "
             "with manyview.datasets.load; texts must be made numbers."
         )
-    if hasattr(item, "arrays"):
+    if hasattr(item, "arrays") or hasattr(item, "require_group"):
         raise InputTypeError(
-            f"View {name!r} is itself a Views. Give the arrays inside: list(x.arrays)."
+            f"View {name!r} is itself a {type(item).__name__} of arrays. Give those "
+            "inside: list(x.arrays) of Views, x[name] of a group in HDF5 or Zarr."
         )
     if type(item).__module__.startswith("h5py.") and not item:
         raise FileError(
@@ -125,7 +126,7 @@ def parse_view(item: Any, name: str) -> Parsed:
         array = array.tocsr() if array.format == "csc" else array
     elif is_torch_array(item):
         array = plain_tensor(item, name)
-    elif not (is_array_api_obj(item) or reads_on_demand(item)):
+    elif not (isinstance(item, np.ndarray) or is_dask(item) or reads_on_demand(item)):
         array = _to_array(item, name)
     return Parsed(_checked(array, name))
 
@@ -164,6 +165,11 @@ def _to_array(item: Any, name: str) -> Any:
         raise InputTypeError(
             f"View {name!r} is no table of numbers: its rows differ in length. Give a "
             "2-D array, DataFrame or sparse matrix with samples on rows."
+        ) from error
+    except (TypeError, RuntimeError) as error:
+        raise InputTypeError(
+            f"View {name!r}, of type {type(item).__name__}, does not turn into a NumPy "
+            f"array: {str(error).rstrip('.')}. Give NumPy arrays, or tensors of torch."
         ) from error
 
 
@@ -227,7 +233,7 @@ def _check_kind(array: Any, name: str) -> None:
 
 
 def _check_shape(array: Any, name: str) -> None:
-    shape = tuple(array.shape)
+    shape = tuple(array.shape or ())  # None of an HDF5 dataset that holds nothing
     if len(shape) != 2:
         raise InputError(
             f"View {name!r} must be 2-D (samples on rows, features on columns); "

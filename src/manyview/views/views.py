@@ -94,7 +94,8 @@ class NamedViews:
     @property
     def dtype(self) -> np.dtype[Any]:
         """float32 when no view is wider, else float64."""
-        wide = any(_float_dtype(a) == np.float64 for a in self.arrays)
+        kinds = [dtype_of(a) for a in self.arrays]
+        wide = any(kind.kind == "f" and kind.itemsize >= 8 for kind in kinds)
         return np.dtype(np.float64 if wide else np.float32)
 
     def __len__(self) -> int:
@@ -370,11 +371,6 @@ def make_block(
     return Block(start, tuple(parts), present)
 
 
-def _float_dtype(array: Any) -> np.dtype[Any]:
-    wide = dtype_of(array).kind == "f" and dtype_of(array).itemsize >= 8
-    return np.dtype(np.float64 if wide else np.float32)
-
-
 def _take(array: Any, rows: Rows) -> Any:
     """Rows of a view; lazy arrays read only what is asked for, in file order."""
     try:
@@ -382,6 +378,8 @@ def _take(array: Any, rows: Rows) -> Any:
             return array[rows]
         unique, back = np.unique(rows, return_inverse=True)
         return np.asarray(array[unique])[back]
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(
             f"Rows could not be read: {error}. Their file is damaged or was changed "

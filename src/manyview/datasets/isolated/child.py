@@ -67,7 +67,8 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # lazy views meet damaged parts only when copied
         failure = FileError(
             f"{path.name} could not be copied: {type(error).__name__}: "
-            f"{clean_name(error)}. The file is damaged, or the disk is full."
+            f"{clean_name(error).rstrip('.')}. The file is damaged, or the disk is "
+            "full."
         )
     return {"error": type(failure).__name__, "message": str(failure)}
 
