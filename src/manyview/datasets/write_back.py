@@ -7,7 +7,7 @@ name where both sides have names, else they stand in the same order.
 
 import csv
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -152,7 +152,8 @@ def _into_parquet(source: Path, target: Path, key: str, found: Clusters) -> None
 
 def _into_text(source: Path, target: Path, key: str, found: Clusters) -> None:
     delimiter, header = find_delimiter(source)
-    lines = list(_rows_of_text(source, delimiter))
+    with source.open(encoding="utf-8-sig", newline="") as file:
+        lines = [row for row in csv.reader(file, delimiter=delimiter) if row]
     body = lines[1:] if header else lines
     rows = place([line[0] for line in body], len(body), found)
     with target.open("w", encoding="utf-8", newline="") as file:
@@ -161,8 +162,3 @@ def _into_text(source: Path, target: Path, key: str, found: Clusters) -> None:
             writer.writerow([*lines[0], key])
         for line, i in zip(body, rows, strict=True):
             writer.writerow([*line, str(found.labels[i]) if i >= 0 else ""])
-
-
-def _rows_of_text(path: Path, delimiter: str) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        yield from (row for row in csv.reader(file, delimiter=delimiter) if row)

@@ -34,13 +34,11 @@ class DaskViews(NamedViews):
     in_memory = False
 
     def __init__(self, data: Any) -> None:
-        named = data if isinstance(data, dict) else None
-        listed = list(data) if isinstance(data, (list, tuple)) else [data]
-        items = listed if named is None else list(named.values())
-        self.names = tuple(
-            map(str, named) if named is not None else _numbered(len(items))
-        )
-        self.names_chosen = named is not None
+        self.names_chosen = isinstance(data, dict)
+        listed = data if isinstance(data, (list, tuple)) else [data]
+        numbered = {f"view{v}": item for v, item in enumerate(listed)}
+        named = data if self.names_chosen else numbered
+        items, self.names = list(named.values()), tuple(map(str, named))
         self.feature_names = tuple(_columns(item) for item in items)
         self.arrays = tuple(
             _as_array(x, n) for x, n in zip(items, self.names, strict=True)
@@ -149,10 +147,6 @@ def _row_bytes_of(array: Any) -> float:
 
 def _apply(*chunks: Any, function: Callable[[Views], Any], names: Any) -> Any:
     return function(join_chunks(names, *chunks))
-
-
-def _numbered(n_views: int) -> list[str]:
-    return [f"view{v}" for v in range(n_views)]
 
 
 def _columns(item: Any) -> tuple[str, ...] | None:

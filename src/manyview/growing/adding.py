@@ -191,7 +191,11 @@ def _add(model: Any, growth: Growth, piece: Any) -> Any:
     found = on_host(piece.each(partial(place, embedded=True), np.float64, width))
     new = Measured(found[:, 0].astype(np.intp), found[:, 2 : 2 + n_views])
     rows = found[:, 2 + n_views :].astype(model._passes.dtype)
-    waiting, looks, due = _joined(growth.waiting, new), growth.looks, ""
+    waiting: Any = new
+    if growth.waiting is not None:
+        pairs = zip(growth.waiting, new, strict=True)
+        waiting = Measured(*map(np.concatenate, pairs))
+    looks, due = growth.looks, ""
     if len(waiting.labels) >= ROWS_PER_LOOK:
         looks += 1
         # Over all looks that ever come, 1/2 + 1/6 + 1/12 + … of the rate: all of it.
@@ -211,12 +215,6 @@ def _add(model: Any, growth: Growth, piece: Any) -> Any:
     if due:
         warnings.warn(due, DriftWarning, stacklevel=4)
     return model
-
-
-def _joined(first: Measured | None, then: Measured) -> Any:
-    if first is None:
-        return then
-    return Measured(*(np.concatenate(both) for both in zip(first, then, strict=True)))
 
 
 def _standing(model: Any, labels: Matrix, due: str) -> Changes:
