@@ -65,12 +65,7 @@ def complain(message: str) -> None:
 
 
 def show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
+    message: Warning | str, category: type[Warning], *where: Any, **more: Any
 ) -> None:
     """Our warnings in plain words; others with their name."""
     ours = issubclass(category, ManyviewWarning)

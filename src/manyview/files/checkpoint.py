@@ -19,8 +19,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from manyview.files.schema import PLACE
 from manyview.stages.sampling import Draw
 
 FIT = "fit.json"
+START_AGAIN = "Remove it to start again from the step before."
 VERSION = 4  # of what the files hold; a fit refuses to go on from another
 
 
@@ -76,7 +76,7 @@ class Checkpoint(NoCheckpoint):
         if not found:
             return None
         path = self.folder / f"{name}-{max(found)}.zip"
-        with _told_as_damaged(path):
+        with FilesTold(f"{path} is damaged", START_AGAIN, FileError):
             content, arrays = read_container(path, "checkpoint")
             return decode(content.get("value"), arrays)
 
@@ -85,7 +85,8 @@ class Checkpoint(NoCheckpoint):
         start = f"{name}-{max(self._find(name), default=0)}."
         for file in sorted(self.folder.glob(f"{start}*.npy")):
             field = file.name.removeprefix(start).removesuffix(".npy")
-            with _told_as_damaged(file.with_name(f"{start}zip")):
+            value = file.with_name(f"{start}zip")
+            with FilesTold(f"{value} is damaged", START_AGAIN, FileError):
                 rows = map_array(file)
             engine.put(field, rows)
 
@@ -145,19 +146,6 @@ class Checkpoint(NoCheckpoint):
                     f"{known.get(name)!r}, this fit has {mine.get(name)!r}. Use the "
                     "same setting, or another checkpoint path."
                 )
-
-
-@contextmanager
-def _told_as_damaged(path: Path) -> Iterator[None]:
-    """What a file, or the rows that belong to it, cannot be read for; and advice."""
-    try:
-        yield
-    except FileError as error:
-        reason = str(error).partition(". ")[0]
-        raise FileError(
-            f"{path} is damaged: {reason}. Remove it to start again from the step "
-            "before."
-        ) from error
 
 
 def _make_folder(path: str | os.PathLike[str]) -> Path:

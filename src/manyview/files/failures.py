@@ -16,6 +16,9 @@ class FilesTold:
         """Nothing is done beforehand."""
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, self.kinds) and not isinstance(error, ManyviewError):
-            why = getattr(error, "strerror", None) or error
+        own = isinstance(error, ManyviewError) and FileError not in self.kinds
+        if isinstance(error, self.kinds) and not own:
+            # Of our own sentences the first: the advice is ours to give.
+            first = str(error).partition(". ")[0]
+            why = getattr(error, "strerror", None) or first
             raise FileError(f"{self.failure}: {why}. {self.advice}") from error

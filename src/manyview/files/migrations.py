@@ -1,9 +1,7 @@
 """Model files of earlier versions, in the words of this one.
 
-The decoded JSON of a model file is translated by the names in files only, never by
-a class of this release. Version 2 renamed; those since have only added: how far the
-rows of a fit reach (3), distances that new rows are held against, and `changes_` (4),
-rows kept to grow (5), what views say of rows, which calibrates probabilities (6).
+Each step takes the decoded JSON of a model file from one version of the format
+to the next; it knows the names in files only, never a class of this release.
 """
 
 import re

@@ -7,7 +7,7 @@ nothing.
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -300,7 +300,8 @@ def apply_scaling(x: Array, scaling: Scaling) -> Array:
         x = x - cast(scaling.shift, x)
     if scaling.scale is not None:
         if sp.issparse(x):
-            x = _scale_csr(x, scaling.scale)
+            data = x.data * scaling.scale[x.indices].astype(x.dtype)
+            x = sp.csr_array((data, x.indices, x.indptr), shape=x.shape)
         elif scaling.shift is None:
             x = x * cast(scaling.scale, x)
         else:
@@ -355,8 +356,3 @@ def _signed_root(x: Array) -> Array:
         return sp.csr_array((root, x.indices, x.indptr), shape=x.shape)
     xp = namespace(x)
     return xp.sign(x) * xp.sqrt(xp.abs(x))
-
-
-def _scale_csr(x: Any, scale: Matrix) -> Any:
-    data = x.data * scale[x.indices].astype(x.dtype)
-    return sp.csr_array((data, x.indices, x.indptr), shape=x.shape)

@@ -174,16 +174,10 @@ def _duration_in_rows(
             stacklevel=4,
         )
     blur = 0.0 if dates else 2 * float(np.spacing(np.abs(sorted_key).max()))
-    return max(_whole(length / spacing, blur / spacing + ROUNDING), 1.0)
-
-
-def _whole(n_rows: float, rounding: float) -> float:
-    """A whole number of rows where times are too coarse to say that it is none.
-
-    A second of steps of 0.1 s is ten rows; a hair less would keep a frequency more.
-    """
+    rounding, n_rows = blur / spacing + ROUNDING, length / spacing
+    # A second of steps of 0.1 s is ten rows; a hair less would keep a frequency more.
     whole = float(np.rint(n_rows))
-    return whole if abs(n_rows - whole) <= rounding * n_rows else n_rows
+    return max(whole if abs(n_rows - whole) <= rounding * n_rows else n_rows, 1.0)
 
 
 def _require_same_units(duration: Any, key: Matrix) -> None:

@@ -96,7 +96,8 @@ class ViewTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Views:
         """Learn it, and give the prepared views."""
         raw, given = raw_views(X), dict(self.transformers or {})
-        taken = _columns_taken(given)
+        chosen = [pair[1] for pair in given.values() if isinstance(pair, tuple)]
+        taken = {c for own in chosen for c in ([own] if isinstance(own, str) else own)}
         steps: dict[str, Any] = {}
         made: dict[str, Any] = {}
         for name in [*raw, *(n for n in given if n not in raw)]:
@@ -138,11 +139,6 @@ def raw_views(X: Any) -> dict[str, Any]:
     raise InputTypeError(
         f"Views to prepare must be a dict, a list or one table; got {type(X).__name__}."
     )
-
-
-def _columns_taken(given: Mapping[str, Any]) -> set[str]:
-    pairs = [choice[1] for choice in given.values() if isinstance(choice, tuple)]
-    return {c for own in pairs for c in ([own] if isinstance(own, str) else own)}
 
 
 def _item(raw: Mapping[str, Any], name: str, columns: Any = None) -> Any:
