@@ -129,11 +129,10 @@ def draw_rows(
     engine: Engine, moments: tuple[Moments, ...], size: int, seed: int
 ) -> Matrix:
     """Row numbers of a draw of `size` rows, in the order of their hashes."""
-    multipliers = tuple(
-        # The same stream for every view: a view's place must not matter.
-        _odd_numbers(m.mean.size, seed)
-        for m in moments
-    )
+    # The same stream for every view: a view's place must not matter.
+    streams = [(np.random.default_rng(seed), m.mean.size) for m in moments]
+    draws = [stream.integers(-(2**30), 2**30, size) for stream, size in streams]
+    multipliers = tuple((drawn * 2 + 1).astype(np.int32) for drawn in draws)
     n_rows = engine.n_samples
     few = n_rows <= sizes.sampled_rows
     sample = None if few else _quantile(sizes.sampled_rows / n_rows)
@@ -158,11 +157,6 @@ def _by_bits(engine: Engine, keys: Matrix) -> Matrix:
         odd = [odd_numbers(x.shape[1]) for x in block.views]
         bits[tied] = to_host(mix64(hash_block(block, odd))).sum(axis=1)
     return np.asarray(keys[2, np.lexsort((bits, keys[1], keys[0]))])
-
-
-def _odd_numbers(size: int, seed: int) -> Matrix:
-    numbers = np.random.default_rng(seed).integers(-(2**30), 2**30, size) * 2 + 1
-    return numbers.astype(np.int32)
 
 
 def _quantile(share: float) -> int:
