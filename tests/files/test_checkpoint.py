@@ -236,7 +236,7 @@ def test_damaged_rows_say_what_to_remove(views, tmp_path):
     value = rows.with_name(rows.name.replace("B_bar.npy", "zip"))
     with pytest.raises(FileError, match="Remove it to start") as told:
         clone(model).fit(views)
-    assert str(told.value).startswith(f"{value} is damaged: {rows.name} is damaged")
+    assert str(told.value).startswith(f"The checkpoint {value} is damaged: {rows.name}")
     value.unlink()
     assert (clone(model).fit(views).labels_ == model.labels_).all()
 

@@ -76,7 +76,7 @@ class Checkpoint(NoCheckpoint):
         if not found:
             return None
         path = self.folder / f"{name}-{max(found)}.zip"
-        with FilesTold(f"{path} is damaged", START_AGAIN, FileError):
+        with FilesTold(f"The checkpoint {path} is damaged", START_AGAIN, FileError):
             content, arrays = read_container(path, "checkpoint")
             return decode(content.get("value"), arrays)
 
@@ -86,7 +86,9 @@ class Checkpoint(NoCheckpoint):
         for file in sorted(self.folder.glob(f"{start}*.npy")):
             field = file.name.removeprefix(start).removesuffix(".npy")
             value = file.with_name(f"{start}zip")
-            with FilesTold(f"{value} is damaged", START_AGAIN, FileError):
+            with FilesTold(
+                f"The checkpoint {value} is damaged", START_AGAIN, FileError
+            ):
                 rows = map_array(file)
             engine.put(field, rows)
 
