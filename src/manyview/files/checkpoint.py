@@ -85,10 +85,8 @@ class Checkpoint(NoCheckpoint):
         start = f"{name}-{max(self._find(name), default=0)}."
         for file in sorted(self.folder.glob(f"{start}*.npy")):
             field = file.name.removeprefix(start).removesuffix(".npy")
-            value = file.with_name(f"{start}zip")
-            with FilesTold(
-                f"The checkpoint {value} is damaged", START_AGAIN, FileError
-            ):
+            path = file.with_name(f"{start}zip")
+            with FilesTold(f"The checkpoint {path} is damaged", START_AGAIN, FileError):
                 rows = map_array(file)
             engine.put(field, rows)
 
