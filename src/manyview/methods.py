@@ -79,7 +79,8 @@ def load_model(
     path : path
         A file that ``save`` wrote, or ``model.manyview`` in the folder of a run.
     memory_limit : int or str, optional
-        Largest file to read, such as ``"2GB"``; default half of the memory.
+        Largest file to read, such as ``"2GB"``; default half of the memory. What
+        `predict` may take is the model's: ``model.set_params(memory_limit="2GB")``.
     **place
         Where the model is to run, for instance ``device="cuda"``.
 

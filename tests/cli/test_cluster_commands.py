@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from manyview import S2MVTC
 from manyview.files.run_folder import read_meta
 from manyview.metrics import clustering_scores
 
@@ -232,3 +233,14 @@ def test_sizes_of_clusters_are_stated(manyview, folder) -> None:
     options = "--method", "concat-kmeans", "--min-cluster-size", 2
     code, _, err = manyview(*fit, "no", *options)
     assert code != 0 and "Leave --min-cluster-size out" in err.replace("\n", " ")
+
+
+def test_a_stopped_fit_says_where_its_checkpoint_is(manyview, folder, monkeypatch):
+    def stop(model, views):
+        Path(model.checkpoint).mkdir()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(S2MVTC, "fit", stop)
+    args = ("fit", "a.npy", "-k", 3, "-o", "run", "--checkpoint", "kept")
+    code, _, err = manyview(*args)
+    assert code == 130 and err.endswith("Stopped. Kept: kept.\n")

@@ -38,6 +38,15 @@ def test_predict_places_rows(manyview, run: Path, model: str) -> None:
     assert f"{meta['scores']['ACC']:.4f}" in out
 
 
+def test_predict_keeps_within_a_limit(manyview, run: Path) -> None:
+    args = ("predict", "run", "a.npy", "b.npy", "-o", "new", "--memory-limit")
+    code, _, err = manyview(*args, "10MB")
+    assert code == 2 and "memory_limit='10MB' is too little" in err
+    assert manyview(*args, "2GB").code == 0
+    assert read_meta("new")["settings"]["memory_limit"] == "2GB"
+    assert np.array_equal(np.load("new/labels.npy"), np.load("run/labels.npy"))
+
+
 def test_predict_refuses_what_it_cannot_do(manyview, run: Path) -> None:
     code, _, err = manyview("predict", "run", "a.npy", "-o", "new")
     assert code == 2 and "features" in err

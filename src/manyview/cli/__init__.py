@@ -24,12 +24,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _run(args or ["--help"])
         except ManyviewError as error:
-            terminal.complain(str(error))
+            terminal.note(f"Error: {error}")
             return 2
         except MemoryError:
-            terminal.complain(
-                "There was not enough memory. Give fewer rows or anchors, or use a "
-                "larger machine."
+            terminal.note(
+                "Error: There was not enough memory. Give fewer rows or anchors, or "
+                "use a larger machine."
             )
             return 1
         except KeyboardInterrupt:
@@ -52,7 +52,7 @@ def _run(args: list[str]) -> int:
         where = "manyview" if context is None else context.command_path
         text = text.strip()
         end = "" if text.endswith((".", "?")) else "."
-        terminal.complain(f"{text}{end} See {where} --help.")
+        terminal.note(f"Error: {text}{end} See {where} --help.")
         return 2
     except typer.Abort as error:
         raise KeyboardInterrupt from error

@@ -83,6 +83,8 @@ def fit(
         far = scheduler is not None
         with result.timed("reading"):
             views = read_views(files, view, labels, fill, join, by_rows=far)
+        if checkpoint is not None:
+            terminal.say_written(checkpoint, "Every finished round is", terminal.note)
         run = _fit(model, views, record_of(files, labels, fill, join), result, told)
         result.write(run, model)
     _say(run, views, model)

@@ -35,6 +35,7 @@ def predict(
     view: options.ViewNames = None,
     fill: options.Fill = None,
     join: options.Join = None,
+    memory_limit: options.MemoryLimit = None,
     write_back: options.WriteBack = None,
     force: options.Force = False,
 ) -> None:
@@ -55,6 +56,8 @@ def predict(
             f"{type(fitted).__name__} cannot place new rows. Fit another method; see "
             "manyview methods."
         )
+    if memory_limit is not None:
+        fitted.set_params(memory_limit=memory_limit)
     result = RunOutput(out, files, write_back, force=force)
     remembers = hasattr(fitted, "fill_values_")
     views = read_views(files, view, labels, None if remembers else fill, join)

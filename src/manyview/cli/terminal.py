@@ -17,7 +17,7 @@ from manyview.running.progress import Listener, listen
 PIPE_WIDTH = 160  # a table that goes to a file need not fit a screen
 EVERY = 30.0  # seconds between lines of progress where there is no terminal
 
-_written: list[str] = []  # by the command that runs
+_written: list[str] = []  # by the command that runs, or kept by it as it goes
 
 
 def start() -> None:
@@ -57,11 +57,6 @@ def say_interrupted() -> None:
         if kept
         else "Stopped. Nothing was written; no unfinished files are left."
     )
-
-
-def complain(message: str) -> None:
-    """An error, on standard error."""
-    note(f"Error: {message}")
 
 
 def show_warning(

@@ -278,9 +278,8 @@ class DeviceEngine:
     def _blocks_of_pass(self, views: bool) -> Iterator[Block]:
         if not views:
             return (rows_alone(rows, self.views.n_views) for rows in self._slices)
-        return iter(self._blocks) if self._resident else self._streamed()
-
-    def _streamed(self) -> Iterator[Block]:
+        if self._resident:
+            return iter(self._blocks)
         blocks = (self.views.block(rows, self.dtype) for rows in self._slices)
         return stream(blocks, self.device)
 
