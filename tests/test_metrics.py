@@ -235,6 +235,15 @@ def test_bad_labels_are_named(true, pred, message):
         clustering_scores(true, pred)
 
 
+def test_a_class_is_there_or_not():
+    mixed = ["a", None, "", np.nan, pd.NA, 0, ("b", 1)]
+    told = [True, False, False, False, False, True, True]
+    assert metrics.has_class(mixed).tolist() == told
+    assert metrics.has_class(np.array([0.5, np.nan, -1.0])).tolist() == [1, 0, 1]
+    assert metrics.has_class(np.array(["x", ""])).tolist() == [1, 0]
+    assert metrics.has_class([0, -1, 3]).all()
+
+
 def test_products_of_pair_counts_pass_the_range_of_integers_unharmed():
     # 200,000 rows have 2e10 pairs; ARI multiplies two such counts, and 2**63 is 9e18.
     halves = np.repeat([0, 1], 100_000)

@@ -6,6 +6,7 @@ from manyview import audit_order
 from manyview.baselines import ConcatKMeans
 from manyview.datasets import make_views
 from manyview.errors import InputError, InputTypeError
+from manyview.metrics import nmi
 from manyview.order_audit import (
     AGREEMENT,
     GIVEN,
@@ -116,6 +117,17 @@ def test_neighbours_alike_beyond_chance():
     assert alike_beyond_chance(np.repeat([0, 1], 500)) > 0.99
     rng = np.random.default_rng(0)
     assert abs(alike_beyond_chance(rng.integers(0, 4, 20_000))) < 0.02
+
+
+def test_rows_without_a_class_are_not_scored(sorted_weak):
+    classes = sorted_weak.labels.astype(float)
+    classes[::5] = np.nan
+    found = audit_order(sorted_weak, 4, labels=classes, estimator=as_published())
+    given, there = found.labels["as given"], ~np.isnan(classes)
+    assert found.scores["as given"]["NMI"] == nmi(classes[there], given[there])
+    nothing = np.full(400, np.nan)
+    found = audit_order(sorted_weak, 4, labels=nothing, estimator=as_published())
+    assert "NMI" not in found.scores["as given"] and found.trustworthy is None
 
 
 def test_wrong_labels_and_keys_are_refused(sorted_weak):

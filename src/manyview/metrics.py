@@ -334,6 +334,12 @@ def _is_missing(label: Hashable) -> bool:
         return True  # pandas.NA refuses to be compared
 
 
+def has_class(labels: Labels) -> NDArray[np.bool_]:
+    """Which samples have a label at all: neither NaN nor None, nor an empty text."""
+    found = _vector(labels, "labels").tolist()
+    return np.array([not _is_missing(label) and label != "" for label in found])
+
+
 def _missing_label(name: str, row: int) -> InputError:
     return InputError(
         f"{name} has a missing label (NaN or None) at row {row}; "

@@ -20,7 +20,7 @@ from manyview.arrays.ops import to_host
 from manyview.base import MultiViewClusterer, require_method
 from manyview.errors import InputError, ManyviewWarning
 from manyview.files.schema import PLACE
-from manyview.metrics import ari, nmi
+from manyview.metrics import ari, has_class, nmi
 from manyview.present.page import notebook_html
 from manyview.present.plot import COLOURS, new_figure, save
 from manyview.present.table import Table
@@ -262,12 +262,12 @@ def alike_beyond_chance(labels: Labels) -> float:
 def _judge(
     fit: _Fit, found: dict[str, Labels], known: Any, alike: float, where: str
 ) -> OrderAudit:
-    """Agreements, scores and the sentence."""
-    scores = {
-        run: {AGREEMENT: ari(found[GIVEN], x)}
-        | ({} if known is None else {"NMI": nmi(known, x), "ARI": ari(known, x)})
-        for run, x in found.items()
-    }
+    """Agreements, scores of the rows that have a class, and the sentence."""
+    scores = {run: {AGREEMENT: ari(found[GIVEN], x)} for run, x in found.items()}
+    if known is not None and (there := has_class(known)).any():
+        for run, x in found.items():
+            pair = known[there], x[there]
+            scores[run] |= {"NMI": nmi(*pair), "ARI": ari(*pair)}
     mixed, seeds = scores[SHUFFLED][AGREEMENT], scores[SEED][AGREEMENT]
     # What chance alone does to the ties of neighbours (two standard errors).
     by_chance = 2.0 / np.sqrt(len(found[GIVEN]))

@@ -68,6 +68,23 @@ def test_row_names_go_into_the_labels(manyview, folder) -> None:
     assert read_meta("run")["scores"]["ACC"] == 1.0
 
 
+@pytest.mark.parametrize("gap", [np.nan, ""])
+def test_rows_without_a_class_are_clustered_but_not_scored(manyview, folder, gap):
+    classes = np.loadtxt("y.txt", dtype=int)
+    few = np.where(np.arange(300) % 7 == 0, gap, classes)
+    np.savez("data.npz", X1=np.load("a.npy"), Y=few)
+    code, _, err = manyview("fit", "data.npz", "-k", 4, "--labels", "Y", *SIMPLE)
+    assert code == 0 and "43 rows without a class are not scored" in err
+    found, there = np.load("run/labels.npy"), np.arange(300) % 7 > 0
+    assert len(found) == 300
+    expected = clustering_scores(classes[there], found[there])
+    assert read_meta("run")["scores"] == pytest.approx(expected)
+    np.savez("none.npz", X1=np.load("a.npy"), Y=np.full(300, np.nan))
+    given = ("fit", "none.npz", "-k", 4, "--labels", "Y", "-o", "other")
+    assert manyview(*given).code == 0
+    assert read_meta("other")["scores"] is None
+
+
 def test_labels_can_be_left_out(manyview, folder) -> None:
     np.savez("data.npz", X1=np.load("a.npy"), Y=np.loadtxt("y.txt", dtype=int))
     assert manyview("fit", "data.npz", "-k", 4, "--labels", "none", *SIMPLE).code == 0

@@ -77,7 +77,7 @@ def test_settings_of_the_method_along_an_order() -> None:
 @pytest.mark.parametrize(
     ("options", "seen"),
     [
-        (("--engine", "spark"), "choose one of 'local', 'dask'"),
+        (("--engine", "spark"), "choose local or dask"),
         (("--engine", "dask"), "go together"),
         (("--scheduler", "tcp://127.0.0.1:1"), "go together"),
         (("--engine", "dask", "--scheduler", "nowhere:1:2"), "No Dask scheduler"),

@@ -133,7 +133,7 @@ FITS = [
     ("fit a.npy --set n_anchors=0", "n_anchors must be at least 1"),
     ("fit a.npy --set scaling=minmax", "scaling='minmax'", "'standard'"),
     ("fit a.npy --smoothing time", "'time'", "'graph', 'sequence'"),
-    ("fit a.npy --engine spark", "'spark'", "'local', 'dask'"),
+    ("fit a.npy --engine spark", "'spark'", "local or dask"),
     ("fit a.npy --engine dask", "--scheduler", "dask scheduler"),
     ("fit a.npy --memory-limit lots", "'lots'", "'2GB'"),
     ("fit a.npy --clutsers 3", "No such option", "--clusters", "--help"),

@@ -92,6 +92,18 @@ def test_classes_that_do_not_count_are_clustered_but_not_scored(ends, tmp_path):
     assert end["n_clusters"] == 3 and end["scores"]["ACC"] < 1.0
 
 
+def test_rows_without_a_class_are_clustered_but_not_scored(ends, small, tmp_path):
+    views = small.load()
+    labels = np.where(np.arange(90) % 9 == 0, np.nan, views.labels)
+    named = {f"view{v}": x for v, x in enumerate(views.arrays)}
+    np.savez(tmp_path / "few.npz", labels=labels, **named)
+    data = DataSet.of(tmp_path / "few.npz")
+    for order in ("file", "sorted", "shuffled"):
+        (end,) = ends(Run(data, order, "ConcatKMeans", {}, 0))
+        assert (end["status"], end["rows"], end["n_clusters"]) == ("ok", 90, 3)
+        assert end["scores"]["ACC"] == 1.0
+
+
 def test_on_our_scaling_a_feature_of_large_scale_does_not_decide(ends, tmp_path):
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3

@@ -14,6 +14,7 @@ from manyview.report.page_data import (
     shades,
     whole_numbers,
 )
+from manyview.report.page_tables import _scores
 from manyview.report.subject import of_model
 
 
@@ -28,6 +29,16 @@ def test_the_table_of_classes_counts_every_row(subject) -> None:
     for c, name in enumerate(found["classes"]):
         own = subject.labels[subject.known == name]
         np.testing.assert_array_equal(counts[c], np.bincount(own, minlength=3))
+
+
+def test_rows_without_a_class_are_not_scored(subject) -> None:
+    gaps = np.arange(len(subject.labels)) % 3 > 0
+    known = np.where(gaps, "a", "").astype(object)
+    scores = _scores(replace(subject, known=known))
+    assert [row[1].text for row in scores.rows if row[0].text == "Purity"] == [
+        "100.0 %"
+    ]
+    assert _scores(replace(subject, known=np.full(len(gaps), np.nan))) is None
 
 
 def test_columns_belong_to_the_shown_rows(subject, monkeypatch) -> None:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from manyview.errors import InputError
-from manyview.views.arguments import check_choice, check_count
 
 if TYPE_CHECKING:
     from manyview.base import MultiViewClusterer
@@ -32,7 +31,8 @@ def make_estimator(
     from manyview.methods import find_method
 
     found = find_method(method)
-    check_count(seed, "--seed", 0)
+    if seed < 0:
+        raise InputError(f"--seed must be at least 0; got {seed}.")
     model = found.estimator(n_clusters=parse_clusters(clusters), **settings)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
@@ -42,6 +42,7 @@ def make_estimator(
 def choose_smoothing(method: str, how: str | None) -> tuple[str, dict[str, Any]]:
     """The method that smooths along the graph, the order, both or nothing."""
     from manyview.methods import find_method
+    from manyview.views.arguments import check_choice
 
     if how is None:
         return method, {}
@@ -54,6 +55,8 @@ def choose_smoothing(method: str, how: str | None) -> tuple[str, dict[str, Any]]
 
 def parse_clusters(text: str) -> int | str:
     """A number of at least 1, or the word ``auto``."""
+    from manyview.views.arguments import check_count
+
     if text == "auto":
         return text
     count: int = parse_value(text)
@@ -93,7 +96,8 @@ def place_settings(
     engine: str, scheduler: str | None, checkpoint: str | None, memory_limit: str | None
 ) -> dict[str, Any]:
     """Where to run as parameters of a method; those left out stay out."""
-    check_choice(engine, "--engine", ("local", "dask"))
+    if engine not in ("local", "dask"):
+        raise InputError(f"--engine {engine!r} is unknown; choose local or dask.")
     if (engine == "dask") != (scheduler is not None):
         raise InputError(
             "--engine dask and --scheduler ADDRESS go together. Start a scheduler "

@@ -14,7 +14,6 @@ from manyview.cli.estimator_options import make_estimator, parse_settings
 from manyview.cli.read_input import read_views
 from manyview.errors import FileError, InputError, ManyviewError
 from manyview.running.progress import shown
-from manyview.views.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -295,6 +294,7 @@ def _limits(seconds: float, memory: str | None, retry: bool, jobs: int = 1) -> L
 
 def _orders(text: str) -> tuple[str, ...]:
     from manyview.experiments.data_set import ORDERS
+    from manyview.views.arguments import check_choice
 
     wanted = ORDERS if text == "all" else tuple(t.strip() for t in text.split(","))
     for order in wanted:
@@ -329,11 +329,13 @@ def audit(
         raise InputError(
             "The data has no classes to count. Say how many clusters with --clusters."
         )
-    n_clusters = clusters if clusters is not None else len(set(views.labels.tolist()))
-    model = make_estimator(method, str(n_clusters), seed, parse_settings(settings))
+    if clusters is None:
+        there = manyview.metrics.has_class(views.labels)
+        clusters = len(set(views.labels[there].tolist()))
+    model = make_estimator(method, str(clusters), seed, parse_settings(settings))
     with shown(True, "Auditing the row order"):
         found = manyview.audit_order(
-            views, n_clusters, estimator=model, random_state=seed
+            views, clusters, estimator=model, random_state=seed
         )
     if as_json:
         known = {"trustworthy": found.trustworthy, "dependence": found.dependence}

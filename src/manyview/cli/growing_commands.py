@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -251,15 +249,15 @@ def tree(
 def write_levels(path: Path, found: Any, cuts: list[int], names: Any) -> None:
     """A line for every row: its leaf, and its cluster at every level."""
     from manyview.files.atomic import write_text
+    from manyview.present.table import Table
 
     columns = {"row": range(len(found.leaves)) if names is None else names}
     columns["leaf"] = found.leaves.tolist()
     columns |= {f"{k} clusters": found.cut(k).tolist() for k in cuts}
-    text = StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(columns)
-    table.writerows(zip(*columns.values(), strict=True))
-    write_text(path, text.getvalue())
+    table = Table("levels", "", list(columns))
+    for row in zip(*columns.values(), strict=True):
+        table.add(*map(str, row))
+    write_text(path, table.to_csv())
 
 
 def require(fitted: Any, what: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import manyview
+from manyview.cli import terminal
 from manyview.errors import FileError, InputError
 from manyview.files.failures import FilesTold
 from manyview.running.progress import shown
@@ -141,9 +142,12 @@ def read_model(source: str | Path) -> MultiViewClusterer:
 
 def known_scores(views: manyview.Views, found: Any) -> dict[str, float] | None:
     """The clusters scored against the known classes, where there are any."""
-    if views.labels is None:
+    metrics = manyview.metrics
+    if views.labels is None or not (there := metrics.has_class(views.labels)).any():
         return None
-    return manyview.metrics.clustering_scores(views.labels, found)
+    if not there.all():
+        terminal.note(f"{(~there).sum():,} rows without a class are not scored.")
+    return metrics.clustering_scores(views.labels[there], found[there])
 
 
 class LabelFile(NamedTuple):
@@ -238,9 +242,11 @@ def _by_number(labels: list[str], names: list[str] | None) -> LabelFile:
 
 def _has_header(values: Sequence[str]) -> bool:
     """Is the first entry a usual name, or the only one that is no number?"""
+    from manyview.datasets.formats.tabular import is_number
+
     if _is_usual(values[0]):
         return True
-    return len(values) > 1 and not _is_number(values[0]) and _is_number(values[1])
+    return len(values) > 1 and not is_number(values[0]) and is_number(values[1])
 
 
 def _is_usual(name: str) -> bool:
@@ -248,14 +254,6 @@ def _is_usual(name: str) -> bool:
     from manyview.datasets.layout import LABEL_NAMES
 
     return name.lower() in (*LABEL_NAMES, *_FOUND_NAMES)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def match_rows(true: LabelFile, found: LabelFile) -> Any:

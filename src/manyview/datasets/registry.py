@@ -1,7 +1,6 @@
 """Known data sets: what to expect of each, and where its file is looked for."""
 
 import os
-import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ import numpy as np
 from manyview.datasets.data_folder import SUFFIX
 from manyview.datasets.raw_data import NDArray, RawData, n_bytes
 from manyview.engine.resources import require_room
-from manyview.errors import FileError, did_you_mean
+from manyview.errors import FileError, did_you_mean, plain_name
 from manyview.files.npy_file import file_checksum
 from manyview.views.views import Views
 
@@ -49,7 +48,7 @@ class Known:
     @property
     def spellings(self) -> set[str]:
         """Its names without case and punctuation."""
-        return {_plain(name) for name in (self.name, *self.aliases)}
+        return {plain_name(name) for name in (self.name, *self.aliases)}
 
 
 @cache
@@ -63,13 +62,9 @@ def known() -> list[Known]:
     return entries
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
 def named(name: str) -> list[Known]:
     """Entries with this name or alias; case and punctuation do not matter."""
-    return [e for e in known() if _plain(name) in e.spellings]
+    return [e for e in known() if plain_name(name) in e.spellings]
 
 
 def find(name: str) -> Known | None:
@@ -93,7 +88,7 @@ def search(entry: Known) -> Path | None:
     for folder in folders():
         for ending, path in product(_ENDINGS, sorted(folder.iterdir())):
             stem = path.name[: -len(ending)]
-            if path.name.lower().endswith(ending) and _plain(stem) in spellings:
+            if path.name.lower().endswith(ending) and plain_name(stem) in spellings:
                 if _owner(path, stem) == entry:
                     return path
     return None

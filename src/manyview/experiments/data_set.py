@@ -15,6 +15,7 @@ import numpy as np
 from manyview.datasets import load, make_views, registry
 from manyview.errors import InputError
 from manyview.files.npy_file import file_checksum
+from manyview.metrics import has_class
 from manyview.views.arguments import check_choice
 from manyview.views.views import Views
 
@@ -84,7 +85,7 @@ class DataSet:
 
     def is_scored(self, labels: Any) -> Any:
         """Which rows count when labels are compared, and for the number of classes."""
-        return ~np.isin(labels, self.unscored_classes)
+        return ~np.isin(labels, self.unscored_classes) & has_class(labels)
 
 
 def _checksum(path: Path) -> str:

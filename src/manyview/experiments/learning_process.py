@@ -42,8 +42,7 @@ def runs(
     method = full_name(method)
     if "trace" not in signature(build(method, {}, 2, 0, "").fit).parameters:
         raise InputError(
-            f"{method} has no rounds to draw. Choose S2MVTC, SequenceS2MVTC or "
-            f"{PUBLISHED!r}."
+            f"{method} has no rounds to draw. Choose S2MVTC or {PUBLISHED!r}."
         )
     return [Run(d, order, method, {}, seed, {"trace": n_rows}) for d in data]
 

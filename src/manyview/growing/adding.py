@@ -20,9 +20,9 @@ from manyview.errors import DriftWarning, InputError, InputTypeError, ResourceEr
 from manyview.growing.changes import Changes, tell
 from manyview.growing.comparing import Measured, require_reference
 from manyview.growing.drifting import RATE, drift_of
-from manyview.growing.refitting import on_host, refit, take_over
+from manyview.growing.refitting import refit, take_over
 from manyview.predicting import GrowsByPieces
-from manyview.views.parsing import is_dask
+from manyview.views.parsing import fetched, is_dask
 from manyview.views.stacking import stack, stack_below
 from manyview.views.views import Views
 
@@ -188,7 +188,7 @@ def _add(model: Any, growth: Growth, piece: Any) -> Any:
     """New rows through the passes of the model, which stands; a look at their drift."""
     n_views, place = model.n_views_, model._without_rows()._placed_of
     width = 2 + n_views + model._n_features_out
-    found = on_host(piece.each(partial(place, embedded=True), np.float64, width))
+    found = fetched(piece.each(partial(place, embedded=True), np.float64, width))
     new = Measured(found[:, 0].astype(np.intp), found[:, 2 : 2 + n_views])
     rows = found[:, 2 + n_views :].astype(model._passes.dtype)
     waiting: Any = new
@@ -219,7 +219,7 @@ def _add(model: Any, growth: Growth, piece: Any) -> Any:
 
 def _standing(model: Any, labels: Matrix, due: str) -> Changes:
     """Old rows where they were, and new ones that had no cluster."""
-    old, n_clusters = on_host(model.labels_), len(model._passes.centres.points)
+    old, n_clusters = fetched(model.labels_), len(model._passes.centres.points)
     counts = np.bincount(old[old >= 0], minlength=n_clusters)
     new = np.bincount(labels, minlength=n_clusters)
     overlap = np.vstack([np.diag(counts), new])

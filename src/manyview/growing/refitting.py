@@ -18,7 +18,7 @@ from manyview.growing.changes import (
 from manyview.growing.comparing import measure, reference, require_reference
 from manyview.kmeans.passes import Centres
 from manyview.views.joining import follow_rows
-from manyview.views.parsing import check_per_row, is_dask
+from manyview.views.parsing import check_per_row, fetched, is_dask
 from manyview.views.views import Views
 
 
@@ -69,12 +69,12 @@ def refit(
     old, new = reference(model), measure(model, views)
     changed = {} if n_clusters is None else {"n_clusters": n_clusters}
     other = model._fresh(**changed).fit(X, **fit_params)
-    after = on_host(other.labels_)
+    after = fetched(other.labels_)
     n_before, n_after = (len(m._passes.centres.points) for m in (model, other))
     if known is None:
         before = np.where(beyond_known(old, new, after, n_after)[after], -1, new.labels)
     else:
-        before = np.where(known >= 0, on_host(model.labels_)[known], -1)
+        before = np.where(known >= 0, fetched(model.labels_)[known], -1)
     ids = match(contingency(before, after, (n_before, n_after))[:-1])
     n_numbers = max(n_before, int(ids.max()) + 1)
     rename_clusters(other, ids, n_numbers)
@@ -86,7 +86,7 @@ def refit(
 
 def _changes(model: Any, before: Matrix, after: Matrix, moved: Matrix) -> Changes:
     """Of the model before: what its clusters and those after share."""
-    n_before, own = len(model._passes.centres.points), on_host(model.labels_)
+    n_before, own = len(model._passes.centres.points), fetched(model.labels_)
     overlap = contingency(before, after, (n_before, len(moved)))
     sizes = np.bincount(own[own >= 0], minlength=n_before)
     events = tell(overlap, sizes, moved, tuple(model.view_names_))
@@ -115,11 +115,6 @@ def _check_former(former: Any, views: Views, n_before: int) -> Matrix | None:
             "are not known."
         )
     return known
-
-
-def on_host(labels: Any) -> Matrix:
-    """Labels of every row, wherever they lie; those set aside stay −1."""
-    return np.asarray(labels) if is_dask(labels) else to_host(labels)
 
 
 def rename_clusters(model: Any, ids: Matrix, n_numbers: int) -> None:

@@ -22,7 +22,6 @@ from manyview.growing.merging import (
     view_shares,
     with_missing,
 )
-from manyview.growing.refitting import on_host
 from manyview.growing.tree_figures import draw_dendrogram, draw_icicle
 from manyview.kmeans.nodes import label_rows
 from manyview.kmeans.passes import FIELD, LABELS, pick
@@ -30,6 +29,7 @@ from manyview.present.table import ShowsTables, Table
 from manyview.stages.effect_sizes import effect_between
 from manyview.stages.sampling import draw
 from manyview.views.arguments import check_count, check_number, child_seed, generator
+from manyview.views.parsing import fetched
 from manyview.views.views import Views
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def hierarchy(
     """
     given = _fitted_views(model, views)
     check_count(n_features, "n_features", least=0)
-    passes, live = model._passes, np.unique(on_host(model.labels_))
+    passes, live = model._passes, np.unique(fetched(model.labels_))
     k = len(live)
     most = max(min(MOST_LEAVES, LEAVES_PER_CLUSTER * k), k)
     if n_leaves is not None:
@@ -232,7 +232,7 @@ def hierarchy(
     found = split_clusters(rows, labels, most, seed)
     points, clusters = with_missing(*found, passes.centres.points, live)
     sums = add_up_leaves(engine, points, clusters, passes.spectrum, drawn.block)
-    leaves = on_host(engine.read(LEAVES)).astype(np.intp)
+    leaves = fetched(engine.read(LEAVES)).astype(np.intp)
     return _grown(model, given, leaves, clusters, sums, n_features)
 
 

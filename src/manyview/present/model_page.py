@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview.arrays.ops import Matrix, to_host
+from manyview.arrays.ops import Matrix
 from manyview.errors import UnsupportedError
 from manyview.present.page import fill_template, notebook_html
 from manyview.present.plot import COLOURS, Map, choose_rows, draw_embedding, flatten
 from manyview.present.table import Table
-from manyview.views.parsing import is_dask
+from manyview.views.parsing import fetched, is_dask
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,11 +53,11 @@ class ShowsItself:
                 f"{type(self).__name__} has no embedding to draw. Make one of the data "
                 "with manyview.plot.flatten and call draw_embedding."
             )
-        panels = {"Clusters": _host(self.labels_)}
+        panels = {"Clusters": fetched(self.labels_)}
         if labels is not None:
             panels["Known classes"] = np.asarray(labels)
         title = f"{type(self).__name__}: {len(panels['Clusters']):,} rows"
-        flat = flatten(_host(self.embedding_), method=layout)
+        flat = flatten(fetched(self.embedding_), method=layout)
         return draw_embedding(flat, panels, title=title)
 
     def _html_repr(self) -> str:
@@ -68,15 +68,11 @@ class ShowsItself:
         return model_html(self)
 
 
-def _host(values: Any) -> Matrix:
-    return np.asarray(values) if is_dask(values) else to_host(values)
-
-
 def model_html(model: Any) -> str:
     """Clusters, sizes, certainty, influence of the views, and a small map."""
     from markupsafe import Markup
 
-    labels = _host(model.labels_)
+    labels = fetched(model.labels_)
     sizes = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
     title = (
         f"{type(model).__name__}: {len(labels):,} rows, {model.n_views_} views, "
@@ -101,7 +97,7 @@ def model_html(model: Any) -> str:
 
 def _cluster_table(model: Any, labels: Matrix, sizes: Matrix) -> Table:
     """The largest clusters, largest first."""
-    sure = _host(model.certainty_) if hasattr(model, "certainty_") else None
+    sure = fetched(model.certainty_) if hasattr(model, "certainty_") else None
     columns = ["cluster", "rows", *([] if sure is None else ["median certainty"])]
     found = Table("clusters", "Clusters", columns)
     order = np.argsort(-sizes, kind="stable")
@@ -126,7 +122,7 @@ def _view_table(model: Any) -> Table:
 def _small_map(embedding: Any, labels: Matrix) -> dict[str, Any]:
     """Points of a drawing 100 wide and high, and the clusters' names in it."""
     some = choose_rows(len(labels), MOST_POINTS)
-    flat: Map = flatten(_host(embedding[some]), method="pca")
+    flat: Map = flatten(fetched(embedding[some]), method="pca")
     points, own = flat.points, labels[some][flat.rows]
     low, high = points.min(axis=0), points.max(axis=0)
     width = max(float((high - low).max()), 1e-12)

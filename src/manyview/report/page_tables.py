@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from manyview.explain import feature_effects, typical_and_doubtful
-from manyview.metrics import ari, clustering_scores
+from manyview.metrics import ari, clustering_scores, has_class
 from manyview.order_audit import OrderAudit
 from manyview.present.table import Cell, Table, cluster_cell, number, percent
 from manyview.report.subject import Subject
@@ -86,11 +86,12 @@ def _influence(data: Mapping[str, Any]) -> Table | None:
 
 
 def _scores(subject: Subject) -> Table | None:
-    if subject.known is None:
+    if subject.known is None or not (there := has_class(subject.known)).any():
         return None
     columns = ["score", "value", "what it is"]
     table = Table("scores", "Seven scores, 100 % is best", columns, align="lrl")
-    for name, score in clustering_scores(subject.known, subject.labels).items():
+    scores = clustering_scores(subject.known[there], subject.labels[there])
+    for name, score in scores.items():
         table.add(name, percent(score), MEANINGS[name])
     return table
 
@@ -150,8 +151,8 @@ def _order(subject: Subject, alike: float) -> Table:
     beyond = percent(max(alike, 0.0))
     table.add("neighbouring rows in one cluster, beyond chance", beyond)
     for what, groups in (groupings | {"known classes": subject.known}).items():
-        if groups is not None:
-            agreement = percent(ari(groups, pieces))
+        if groups is not None and (there := has_class(groups)).any():
+            agreement = percent(ari(groups[there], pieces[there]))
             table.add(f"agreement of {what} and row number alone (ARI)", agreement)
     return table
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from array_api_compat import is_torch_array
 
 from manyview.arrays.from_torch import plain_tensor
-from manyview.arrays.ops import dtype_of
+from manyview.arrays.ops import dtype_of, to_host
 from manyview.errors import FileError, InputError, InputTypeError, RowError
 from manyview.views.containers import anndata_view, is_container, is_mudata
 
@@ -148,6 +148,11 @@ def reads_on_demand(item: Any) -> bool:
 def is_dask(array: Any) -> bool:
     """Is this a Dask array or DataFrame?"""
     return hasattr(array, "__dask_graph__")
+
+
+def fetched(values: Any) -> Any:
+    """The values in the host's memory, wherever they lie."""
+    return np.asarray(values) if is_dask(values) else to_host(values)
 
 
 def lies_elsewhere(X: Any) -> bool:

@@ -111,7 +111,7 @@ def find_delimiter(path: Path) -> tuple[str, bool]:
     first = line.decode("utf-8-sig", "replace")
     delimiter = max(_DELIMITERS, key=first.count)
     fields = _fields(first, delimiter)
-    numeric = sum(_is_number(f) for f in fields)
+    numeric = sum(is_number(f) for f in fields)
     # One text field before numbers is a row name, not a header.
     return delimiter, numeric < max(1, len(fields) - 1)
 
@@ -120,7 +120,8 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return [f.strip().strip('"') for f in line.rstrip("\r\n").split(delimiter)]
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Does the text read as a number?"""
     try:
         float(field)
     except ValueError:
