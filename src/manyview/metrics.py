@@ -287,7 +287,10 @@ def _small_codes(vector: NDArray[Any]) -> Codes:
 
 def _vector(labels: Labels, name: str) -> NDArray[Any]:
     # NumPy would turn [1, "1"] into two equal strings and tuples into columns.
-    if isinstance(labels, (list, tuple)) and _must_stay_objects(labels):
+    numbers = (bool, int, float, np.number, np.bool_)
+    if isinstance(labels, (list, tuple)) and not all(
+        issubclass(kind, numbers) for kind in set(map(type, labels))
+    ):
         vector = np.fromiter(labels, dtype=object, count=len(labels))
     else:
         vector = np.asarray(labels)
@@ -299,11 +302,6 @@ def _vector(labels: Labels, name: str) -> NDArray[Any]:
     if not len(vector):
         raise InputError(f"{name} is empty; give at least one label.")
     return vector
-
-
-def _must_stay_objects(labels: list[Any] | tuple[Any, ...]) -> bool:
-    numbers = (bool, int, float, np.number, np.bool_)
-    return not all(issubclass(kind, numbers) for kind in set(map(type, labels)))
 
 
 def _object_codes(vector: NDArray[Any], name: str) -> Codes:

@@ -222,7 +222,7 @@ def test_mapped_rows_are_read_without_mapping(tmp_path, values, part):
     np.testing.assert_array_equal(rows[np.array([5, 0, 5])], values[part][[5, 0, 5]])
 
 
-def test_only_mapped_rows_in_order_are_replaced(tmp_path, values):
+def test_only_mapped_rows_are_replaced(tmp_path, values):
     np.save(tmp_path / "x.npy", values)
     np.save(tmp_path / "y.npy", np.asfortranarray(values))
     given = Views(
@@ -233,10 +233,19 @@ def test_only_mapped_rows_in_order_are_replaced(tmp_path, values):
         ]
     )
     kinds = [type(a) for a in unmapped(given).arrays]
-    assert kinds == [FileRows, np.memmap, np.ndarray]
+    assert kinds == [FileRows, FileRows, np.ndarray]
     block = unmapped(given).block(slice(2, 7), np.float64)
     for x in block.views:
         np.testing.assert_allclose(x, values[2:7])
+
+
+def test_rows_of_a_file_in_fortran_order(tmp_path, values):
+    np.save(tmp_path / "x.npy", np.asfortranarray(values))
+    rows = FileRows(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    for some in (slice(2, 9), slice(0, 0), slice(None), [7, 0, 7], []):
+        chosen = some if isinstance(some, slice) else np.array(some, dtype=int)
+        np.testing.assert_array_equal(rows[chosen], values[chosen])
+    assert rows[0:3].flags.c_contiguous
 
 
 def test_file_that_ends_early_is_a_sentence(tmp_path, values):

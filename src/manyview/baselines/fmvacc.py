@@ -153,7 +153,10 @@ class FMVACC(ComparedMethod):
         return self._store_labels(restored(labels, order))
 
     def _rounds(self, X: FloatArray, n_anchors: int, seed: int) -> Rounds:
-        A = kmeans_centres(scaled(X, None), n_anchors, seed)
+        # In content order the first rows are a random draw, and enough for a start.
+        rows = scaled(X, None)[: max(START_ROWS, 10 * n_anchors)]
+        start = KMeans(n_anchors, init="random", n_init=10, max_iter=100)
+        A = quiet_fit(start.set_params(random_state=seed), rows).cluster_centers_
         return anchor_rounds(z_feature(X), A, self.beta, self.exact)
 
 
@@ -163,16 +166,6 @@ class AnchorFit(NamedTuple):
     A: FloatArray
     Z: FloatArray
     objective: list[float]
-
-
-def kmeans_centres(X: FloatArray, n_anchors: int, seed: int) -> FloatArray:
-    """Centres of the raw view, where stage 1 starts; of its first rows if many.
-
-    In content order the first rows are a random draw, and enough for a start.
-    """
-    model = KMeans(n_anchors, init="random", n_init=10, max_iter=100, random_state=seed)
-    n_rows = max(START_ROWS, 10 * n_anchors)
-    return np.asarray(quiet_fit(model, X[:n_rows]).cluster_centers_)
 
 
 def anchor_rounds(X: FloatArray, A: FloatArray, beta: float, exact: bool) -> Rounds:

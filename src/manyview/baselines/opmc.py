@@ -151,12 +151,16 @@ def descend(
     losses: list[float] = []
     # The authors look at the loss before an iteration: they stop one later.
     late = 1 if model.protocol == "authors" else 0
+    starts = np.concatenate([[0], np.cumsum(n_features)[:-1]])
     for _ in range(model.max_iter):
         centres = now.sums / np.maximum(now.counts, 1)[:, None]
         now = assign(rows, centres, np.repeat(weights**2, n_features))
         if model.protocol == "manyview" and (now.counts == 0).any():
             now = _fill_empty(rows, now, centres)
-        per_view = _view_losses(squares, now, centres, n_features)
+        # ‖X_v - Y C_v W_v‖² per view, from column sums alone.
+        columns = squares - 2 * np.sum(now.sums * centres, axis=0)
+        columns += now.counts @ centres**2
+        per_view = np.maximum(np.add.reduceat(columns, starts), 0)
         if model.weights == "loss":
             weights = inverse_weights(per_view)
         losses.append(float(weights**2 @ per_view))
@@ -200,12 +204,3 @@ def _fill_empty(rows: FloatArray, now: Assignment, centres: FloatArray) -> Assig
     labels[farthest[taken]] = empty[taken]
     centres[empty[taken]] = rows[farthest[taken]]
     return _group(rows, labels, len(centres))
-
-
-def _view_losses(
-    squares: FloatArray, now: Assignment, centres: FloatArray, n_features: IntArray
-) -> FloatArray:
-    """‖X_v - Y C_v W_v‖² per view, from column sums alone."""
-    columns = squares - 2 * np.sum(now.sums * centres, axis=0) + now.counts @ centres**2
-    starts = np.concatenate([[0], np.cumsum(n_features)[:-1]])
-    return np.maximum(np.add.reduceat(columns, starts), 0)

@@ -134,11 +134,14 @@ class FileRows:
             root = root.base
         self.shape, self.dtype = array.shape, array.dtype
         self._row_bytes = array.shape[1] * array.dtype.itemsize
+        self._column_bytes = 0 if array.flags.c_contiguous else array.strides[1]
         self._first = root.offset + array.ctypes.data - root.ctypes.data
         self._file = Path(str(array.filename)).open("rb", buffering=0)
         weakref.finalize(self, self._file.close)
 
     def __getitem__(self, rows: Any) -> Array:
+        if self._column_bytes and isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.shape[0]))
         if not isinstance(rows, slice):
             return self._gather(np.asarray(rows))
         start, stop, _ = rows.indices(self.shape[0])
@@ -153,6 +156,15 @@ class FileRows:
 
     def _gather(self, rows: Array) -> Array:
         out = np.empty((rows.size, self.shape[1]), dtype=self.dtype)
+        if self._column_bytes and rows.size:
+            # In Fortran order: the stretch of every column that has these rows.
+            first = int(rows.min())
+            part = np.empty(int(rows.max()) + 1 - first, dtype=self.dtype)
+            for j in range(self.shape[1]):
+                at = self._first + j * self._column_bytes + first * part.itemsize
+                read_into(self._file, part, at)
+                out[:, j] = part[rows - first]
+            return out
         for i, row in enumerate(rows):
             read_into(self._file, out[i], self._first + int(row) * self._row_bytes)
         return out
@@ -167,7 +179,7 @@ def unmapped(views: Views) -> Views:
     found.arrays = tuple(
         FileRows(a)
         if isinstance(a, np.memmap)
-        and a.flags.c_contiguous
+        and (a.flags.c_contiguous or a.flags.f_contiguous)
         and a.filename
         and views.still_there(Path(str(a.filename)))
         else a
