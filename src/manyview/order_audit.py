@@ -271,7 +271,10 @@ def _judge(
     mixed, seeds = scores[SHUFFLED][AGREEMENT], scores[SEED][AGREEMENT]
     # What chance alone does to the ties of neighbours (two standard errors).
     by_chance = 2.0 / np.sqrt(len(found[GIVEN]))
-    dependence = _dependence(mixed / max(seeds, 1e-9), alike - by_chance)
+    share, more = mixed / max(seeds, 1e-9), alike - by_chance
+    some = share < HIGH_AGREEMENT or more > FEW_ALIKE
+    strong = share < LOW_AGREEMENT or more > MANY_ALIKE
+    dependence = "strong" if strong else "some" if some else "almost none"
     trustworthy, reason = _trust(dependence, scores)
     name = type(fit.estimator).__name__
     sentence = (
@@ -289,12 +292,6 @@ def _judge(
         f"rows, seed {fit.seed})\n{reason}"
     )
     return OrderAudit(sentence, trustworthy, dependence, table, found, scores, title)
-
-
-def _dependence(share: float, alike: float) -> str:
-    if share < LOW_AGREEMENT or alike > MANY_ALIKE:
-        return "strong"
-    return "some" if share < HIGH_AGREEMENT or alike > FEW_ALIKE else "almost none"
 
 
 def _trust(

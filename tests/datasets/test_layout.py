@@ -28,6 +28,16 @@ def test_samples_on_columns_are_turned_without_labels(parts):
     assert [v.shape for v in raw.views] == [a.shape, b.shape]
 
 
+def test_measured_numbers_that_are_no_view_are_said_to_be_left_out(parts):
+    a, b, y = parts
+    found = {"a": a, "b": b, "speed": a[:, 0].copy(), "id": np.arange(len(a)), "y": y}
+    (note,) = arrange(found, Request()).notes
+    assert "speed was left out" in note and "id" not in note
+    assert arrange(found, Request(views=("a", "b"))).notes == ()
+    assert arrange({**found, "y": a[:, 1]}, Request(labels="speed")).labels is not None
+    assert arrange({"a": a, "y": a[:, 0]}, Request(labels="y")).notes == ()
+
+
 def test_square_views_stay_as_they_are():
     square = np.arange(16.0).reshape(4, 4)
     raw = arrange({"X": [square, square + 1], "y": np.arange(4)}, Request())

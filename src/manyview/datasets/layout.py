@@ -54,10 +54,21 @@ def arrange(
             "Name other labels with labels= (--labels), or pass labels=False "
             "(--labels none) to leave them out.",
         )
+    left = [
+        name
+        for name, item in found.items()
+        if name != label_name and getattr(item, "shape", 0) == (n_samples,)
+        if holds_fractions(np.asarray(in_memory(item)))
+    ]
+    note = (
+        f"One number per row is no view, so {name_list(left)} was left out. Write such "
+        "numbers as the columns of a matrix if they are to count."
+    )
     return RawData(
         views=arrays,
         names=distinct([clean_name(n) for n in views]),
         labels=labels,
+        notes=(note,) if left and request.views is None else (),
         present=_find_present(found, (n_samples, len(arrays))),
     )
 

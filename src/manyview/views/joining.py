@@ -96,7 +96,9 @@ def join_rows(
     if join is None and all(names == first for names in known.values()):
         return JoinedRows(first, None)
     _require_names(parts, known, join)
-    common, every = _common_names(list(known.values()))
+    every = list(dict.fromkeys(name for names in known.values() for name in names))
+    shared = set.intersection(*map(set, known.values()))
+    common = [name for name in every if name in shared]
     if len(common) == len(every):
         if join is None:
             _tell_of_order(known)
@@ -108,13 +110,6 @@ def join_rows(
     if not wanted:
         raise _different_rows(known, 0, len(every))
     return JoinedRows(wanted, [places_of(wanted, n) for n in known.values()])
-
-
-def _common_names(named: Sequence[list[Any]]) -> tuple[list[Any], list[Any]]:
-    """Names that all have, and names that any has, in the order of their coming."""
-    every = list(dict.fromkeys(name for names in named for name in names))
-    shared = set(named[0]).intersection(*named[1:])
-    return [name for name in every if name in shared], every
 
 
 def places_of(wanted: Sequence[Any], names: Sequence[Any]) -> Matrix:
