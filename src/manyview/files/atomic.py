@@ -52,9 +52,7 @@ def require_free(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
 def _require_file(target: Path) -> None:
     """Renaming would put a file in the place of /dev/null as well."""
     if target.exists() and not target.is_file():
-        raise FileError(
-            f"{target} is a folder or a device, which no file replaces. Name a file."
-        )
+        raise FileError(f"{target} is a folder or a device. Name a file.")
 
 
 def write_text(target: Path, text: str) -> None:
