@@ -79,6 +79,15 @@ def test_a_limit_holds_for_new_rows_as_well(kind, data, tmp_path, monkeypatch):
         assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("n_anchors", [1, 3, 5])
+@pytest.mark.parametrize("kind", [S2MVTC, AnchorSpectral])
+def test_training_rows_keep_their_cluster_with_hardly_any_anchors(kind, n_anchors):
+    data = make_views(120, (6, 5, 4), 3, random_state=0)
+    model = kind(3, n_graph_anchors=n_anchors, random_state=0).fit(data)
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.5
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+
+
 @pytest.mark.parametrize("estimator", EMBEDDING, ids=repr)
 def test_embeddings_of_training_rows_and_single_rows(estimator, data):
     model = clone(estimator).fit(data[:100])

@@ -45,7 +45,7 @@ class AnchorSpectral(GrowsByPieces, PassClusterer):
     n_clusters : int or "auto"
         How many clusters to find; "auto" asks `choose_n_clusters`.
     n_graph_anchors : int
-        Anchors of all views and draws together, at most.
+        Anchors of all views and draws together, at most; at least two a view.
     n_neighbors : int
         Anchors a row is tied to, in each view and draw.
     scaling : {"auto", "standard", "global", "cosine", "unit", "root", None}

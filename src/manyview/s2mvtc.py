@@ -120,7 +120,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         components and other features apart by shares that no rescaling changes.
         Where rows are brought to unit length, a row of zeros lacks the view.
     n_graph_anchors : int
-        Anchors of the graph over all views and draws together, at most.
+        Anchors of the graph over all views and draws together, at most; two a view.
     n_neighbors : int
         Anchors a row is tied to in the graph, in each view and draw.
     lam : float, optional

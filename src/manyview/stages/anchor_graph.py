@@ -227,7 +227,7 @@ def build_graph(
     On small data several draws side by side, since the variance of the anchors
     is the largest loss there.
     """
-    share = max(n_anchors // len(scalings), 1)
+    share = max(n_anchors // len(scalings), 2)  # all rows tie alike to one
     counts = resolutions(n_samples, n_clusters, share)
     n_draws = int(np.clip(share // sum(counts), 1, MOST_DRAWS))
     exact = n_samples <= sizes.sampled_rows and has_float64(drawn.block.views[0])
