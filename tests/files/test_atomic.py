@@ -8,7 +8,7 @@ import pytest
 
 from manyview.errors import FileError
 from manyview.files import atomic
-from manyview.files.atomic import atomic_file, atomic_folder, require_free
+from manyview.files.atomic import atomic_file, atomic_folder, require_free, write_text
 from manyview.present import plot
 from manyview.present.table import Table
 
@@ -124,3 +124,13 @@ def test_a_device_or_a_folder_is_never_replaced_by_a_file(tmp_path):
         with pytest.raises(FileError, match="a folder or a device"):
             require_free(target, overwrite=True)
     assert device.is_fifo()
+
+
+def test_what_a_link_names_is_written_and_the_link_stays(tmp_path):
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "link.txt"
+    link.symlink_to(tmp_path / "far" / "file.txt")
+    for text in ("new", "newer"):
+        write_text(link, text)
+        assert link.is_symlink() and link.read_text() == text
+    assert [p.name for p in (tmp_path / "far").iterdir()] == ["file.txt"]

@@ -53,6 +53,19 @@ def test_long_work_is_announced_where_there_is_no_terminal(
     assert capsys.readouterr().err == "Fitting [x] …\n"
 
 
+def test_a_log_hears_of_long_work_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "Timer", Immediately)
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    with progress.shown(True, "Fitting"), progress.task("Round", 3) as advance:
+        for now in (31.0, 60.0, 62.0):
+            advance()
+    said = ["Fitting …", "Fitting: Round 1/3", "Fitting: Round 3/3"]
+    assert capsys.readouterr().err.splitlines() == said
+
+
 def test_long_work_gets_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)

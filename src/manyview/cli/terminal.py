@@ -12,10 +12,9 @@ from typing import Any
 
 from manyview.errors import ManyviewWarning
 from manyview.present.table import Table
-from manyview.running.progress import Listener, listen
+from manyview.running.progress import LINES_APART, Listener, listen
 
 PIPE_WIDTH = 160  # a table that goes to a file need not fit a screen
-EVERY = 30.0  # seconds between lines of progress where there is no terminal
 
 _written: list[str] = []  # by the command that runs, or kept by it as it goes
 
@@ -131,7 +130,7 @@ def _lines() -> Listener:
         # What is done at once was done by an earlier call and says nothing of speed.
         if now - began < 1.0:
             finished_before = done
-        if now - last < EVERY or done == total:
+        if now - last < LINES_APART or done == total:
             return
         last = now
         here, left = done - finished_before, ""

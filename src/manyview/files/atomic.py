@@ -23,6 +23,7 @@ from manyview.files.failures import FilesTold
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
     """A path to write to, which takes the target's name when the block succeeds."""
+    target = target.resolve()  # a link stays one
     _require_file(target)
     _sweep(target)
     part = _neighbour(target)

@@ -16,12 +16,11 @@ from html import escape
 from typing import Any
 
 PATIENCE = 2.0  # seconds of work before anything is shown
+LINES_APART = 30.0  # seconds between two lines where there is no terminal
 REFRESH = 0.2  # seconds between two looks of a bar in a notebook: a smooth enough one
 
 Listener = Callable[[str, int, int], None]
 _listener: ContextVar[Listener | None] = ContextVar("manyview_progress", default=None)
-
-
 _stop: ContextVar[bool] = ContextVar("manyview_stop", default=False)
 
 
@@ -92,7 +91,7 @@ def shown(wanted: bool, title: str = "Working") -> Iterator[None]:
     """A progress bar on standard error, if wanted, for work over two seconds.
 
     In a notebook it stands below the cell, and at the end one line with the time in
-    its place. Where standard error is no terminal, one line with the title does.
+    its place. Where standard error is no terminal, a line now and then does.
     Inside another listener nothing is added: that one hears the work already.
     """
     if not wanted or _listener.get() is not None:
@@ -150,19 +149,21 @@ def _on_terminal(title: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, highlight=False)
+    said = time.monotonic()
     columns = (SpinnerColumn(), *Progress.get_default_columns()[:3])
     bars = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
     bar = bars.add_task(title, total=None)
 
     def update(step: str, done: int, total: int) -> None:
+        nonlocal said
         bars.update(bar, description=f"{title}: {step}", completed=done, total=total)
+        if not console.is_terminal and time.monotonic() > said + LINES_APART:
+            said = time.monotonic()
+            console.print(f"{title}: {step} {done}/{total}")
 
     def begin() -> None:
-        if console.is_terminal:
-            bars.start()
-        else:
-            console.print(f"{title} …", markup=False, highlight=False)
+        bars.start() if console.is_terminal else console.print(f"{title} …")
 
     timer = threading.Timer(PATIENCE, begin)
     timer.daemon = True
