@@ -57,10 +57,10 @@ def test_a_log_hears_of_long_work_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threading, "Timer", Immediately)
-    now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     with progress.shown(True, "Fitting"), progress.task("Round", 3) as advance:
-        for now in (31.0, 60.0, 62.0):
+        for clock[0] in (31.0, 60.0, 62.0):
             advance()
     said = ["Fitting …", "Fitting: Round 1/3", "Fitting: Round 3/3"]
     assert capsys.readouterr().err.splitlines() == said
