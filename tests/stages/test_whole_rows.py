@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from manyview import S2MVTC
 from manyview.datasets import make_views
 from manyview.engine.contract import lowered
+from manyview.errors import DegenerateWarning
 from manyview.kmeans.passes import nearest
 from manyview.metrics import ari
 from manyview.stages import refining, whole_rows
@@ -72,3 +74,35 @@ def test_left_out_discriminants_see_no_point_of_their_own():
     scores = whole_rows.discriminants(noise, chance, np.zeros((3, 40)))
     assert (nearest(noise, scores)[0] == chance).mean() > 0.8
     assert (whole_rows._left_out(noise, chance) == chance).mean() < 0.6
+
+
+def test_a_lost_cluster_is_a_half_that_is_hardly_tied():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 60)
+    points = 3.0 * np.eye(3)[group] + rng.normal(size=(180, 3))
+    near = rng.random((180, 180)) < np.where(group[:, None] == group, 0.3, 0.01)
+    graphs = [sp.csr_array(np.triu(near, 1) + np.triu(near, 1).T + 0.0)] * 2
+    joined = np.where(group == 1, 0, group)
+    found = whole_rows._parted(graphs, joined, points, np.array([1]))
+    assert ari(group, found) > 0.9 and np.bincount(found).min() > 50
+    # Halves of what belongs together are tied as by chance.
+    assert whole_rows._parted(graphs, group, points, np.array([3])) is None
+
+
+def test_no_cluster_is_lost_of_as_many_as_there_are(monkeypatch):
+    rng = np.random.default_rng(0)
+    share = np.arange(1.0, 31.0) ** -0.7
+    group = rng.choice(30, size=9000, p=share / share.sum())
+    views = []
+    for width in (64, 48):
+        centres = rng.normal(size=(30, 30))
+        rows = centres[group] + 1.3 * rng.normal(size=(9000, 30))
+        noise = 0.5 * rng.normal(size=(9000, width))
+        rows = rows @ rng.normal(size=(30, width)) + noise + 2 * rng.normal(size=width)
+        views.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    model = S2MVTC(30, random_state=0).fit(views)
+    assert np.bincount(model.labels_, minlength=30).min() > 0
+    assert ari(group, model.labels_) > 0.97
+    monkeypatch.setattr(whole_rows, "_parted", lambda *given: None)
+    with pytest.warns(DegenerateWarning, match="29 of the 30"):
+        model.fit(views)
