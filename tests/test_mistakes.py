@@ -24,7 +24,6 @@ from manyview import (
     Views,
     audit_order,
     choose_n_clusters,
-    containers,
     load_model,
     metrics,
     plot,
@@ -381,7 +380,6 @@ VIEWS = [
     ("view 7", lambda: Views(V).view(7), InputError, "7", "view0, view1"),
     ("the median", lambda: Views(V).filled("median"), InputError, "'median'", "mean"),
     ("like others", lambda: Views(V).filled(like=Views([A])), InputError, "[4, 3]"),
-    ("too few values", lambda: containers.series([1], frame()), InputError, "1 values"),
 ]
 
 QUESTIONS = [

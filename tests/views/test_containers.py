@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -13,7 +12,7 @@ from manyview import AnchorSpectral, Views
 from manyview.datasets import make_views
 from manyview.errors import DataWarning, InputError
 from manyview.sc import cluster
-from manyview.views.containers import is_container, series
+from manyview.views.containers import is_container
 
 anndata = pytest.importorskip("anndata")
 mudata = pytest.importorskip("mudata")
@@ -84,17 +83,6 @@ def test_shared_features_are_refused():
     rows = anndata.AnnData(np.eye(3))
     with pytest.raises(InputError, match="axis=1"):
         Views.of(mudata.MuData({"a": rows, "b": rows.copy()}, axis=1))
-
-
-def test_series_keep_the_index_of_their_rows(cells):
-    table = pd.DataFrame(np.eye(3), index=list("xyz"))
-    for source in (table, [table, np.eye(3)], {"a": table}, Views([table])):
-        found = series([2, 0, 1], source)
-        assert found.to_dict() == {"x": 2, "y": 0, "z": 1} and found.name == "cluster"
-    assert series([1, 2], [np.eye(2)]).index.tolist() == [0, 1]
-    polars = series(np.array([1, 0]), [pl.DataFrame({"a": [1.0, 2.0]})])
-    assert isinstance(polars, pl.Series) and polars.to_list() == [1, 0]
-    assert series(np.zeros(120), cells).index.tolist() == list(cells.obs_names)
 
 
 @pytest.fixture

@@ -87,7 +87,9 @@ def build(
 ) -> MultiViewClusterer:
     """The estimator; `PUBLISHED` takes CCV's setting where the paper has none."""
     if method == PUBLISHED:
-        model = SequenceS2MVTC.as_published(_set_of_the_paper(data))
+        also = (alias for e in known() if e.name == data for alias in e.aliases)
+        own = next((name for name in (data, *also) if name in PAPER), "CCV")
+        model = SequenceS2MVTC.as_published(own)
         model.set_params(n_clusters=n_clusters, random_state=seed, **setting)
         return model
     method = method.removesuffix(ON_OUR_SCALING)
@@ -96,9 +98,3 @@ def build(
     if method.endswith(BY_AUTHORS):
         setting = {"protocol": "authors"} | setting
     return found.estimator(n_clusters, random_state=seed, **setting)
-
-
-def _set_of_the_paper(data: str) -> str:
-    """The one that this set is, or is a part of; CCV where the paper has none."""
-    also = (alias for e in known() if e.name == data for alias in e.aliases)
-    return next((name for name in (data, *also) if name in PAPER), "CCV")

@@ -38,7 +38,10 @@ class Results:
             FileLock(self.folder / f".{FILE}.lock"),
             self.path.open("ab+", buffering=0) as file,
         ):
-            _cut_torn_tail(file)
+            file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
+            if file.read(1) not in (b"", b"\n"):  # a writer died in the middle
+                file.seek(0)
+                file.truncate(file.readall().rfind(b"\n") + 1)
             _write(file, line.encode())
 
     def read(self) -> dict[str, Record]:
@@ -80,14 +83,6 @@ def _parse(line: bytes) -> Record | None:
     except ValueError:
         return None
     return record if isinstance(record, dict) and "key" in record else None
-
-
-def _cut_torn_tail(file: FileIO) -> None:
-    """Drop what follows the last line end: a writer died in the middle of it."""
-    file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
-    if file.read(1) not in (b"", b"\n"):
-        file.seek(0)
-        file.truncate(file.readall().rfind(b"\n") + 1)
 
 
 def _write(file: FileIO, line: bytes) -> None:

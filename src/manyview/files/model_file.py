@@ -20,7 +20,7 @@ from manyview.files.container import read_container, write_container
 from manyview.files.migrations import VERSION, migrate
 from manyview.files.schema import ATTRIBUTES, PLACE, attribute_name, is_public
 from manyview.views.arguments import check_path
-from manyview.views.preparing import Preparation
+from manyview.views.preparing import Preparation, Step
 
 FindClass = Callable[[str], type[Any] | None]
 
@@ -60,7 +60,8 @@ def _without_foreign(values: dict[str, Any]) -> dict[str, Any]:
     kept = {
         name: value
         for name, value in values.items()
-        if not isinstance(value, Preparation) or value.is_plain
+        if not isinstance(value, Preparation)
+        or not any(isinstance(step, Step) for step in value.steps.values())
     }
     if len(kept) < len(values):
         warnings.warn(

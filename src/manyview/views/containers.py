@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import Matrix, to_host
+from manyview.arrays.ops import Matrix
 from manyview.errors import DataWarning, InputError
 
 # Representations of X itself, by the names that scverse's tools give them.
@@ -184,30 +184,3 @@ def place_rows(matrix: Any, rows: Matrix) -> Any:
     full = np.zeros((len(rows), matrix.shape[1]), dtype=matrix.dtype)
     full[here] = np.asarray(matrix[:])[rows[here]]
     return full
-
-
-def series(values: Any, data: Any, name: str = "cluster") -> Any:
-    """One value per row as a Series of the library that the rows came from.
-
-    `data` is what a model was fitted on: pandas or polars tables, `Views`, MuData.
-    A pandas Series has the index of the rows.
-    """
-    values = to_host(values) if hasattr(values, "shape") else np.asarray(values)
-    items = list(data.values()) if isinstance(data, Mapping) else data
-    items = items if isinstance(items, (list, tuple)) else [data]
-    if type(items[0]).__module__.partition(".")[0] == "polars":
-        import polars
-
-        return polars.Series(name, values)
-    import pandas
-
-    tables = [item for item in items if isinstance(item, pandas.DataFrame)]
-    index = tables[0].index if tables else getattr(data, "row_names", None)
-    if is_container(data):
-        index = data.obs_names
-    if index is not None and len(index) != len(values):
-        raise InputError(
-            f"There are {len(values)} values for {len(index)} rows. Give one value per "
-            "row, such as model.labels_, and the data it was fitted on."
-        )
-    return pandas.Series(values, index=index, name=name)
