@@ -79,14 +79,17 @@ def test_left_out_discriminants_see_no_point_of_their_own():
 def test_a_lost_cluster_is_a_half_that_is_hardly_tied():
     rng = np.random.default_rng(0)
     group = np.repeat([0, 1, 2], 60)
-    points = 3.0 * np.eye(3)[group] + rng.normal(size=(180, 3))
+    points = 9.0 * np.eye(3)[group] + rng.normal(size=(180, 3))
     near = rng.random((180, 180)) < np.where(group[:, None] == group, 0.3, 0.01)
     graphs = [sp.csr_array(np.triu(near, 1) + np.triu(near, 1).T + 0.0)] * 2
     joined = np.where(group == 1, 0, group)
-    found = whole_rows._parted(graphs, joined, points, np.array([1]))
+    seen = [whole_rows.Seen(points, points[:, 0] > -9, points, points)]
+    scores = [np.array([[1.0, -9, 0], [1, -9, 0], [0, -9, 1]])]  # none to the second
+    found = whole_rows._parted(graphs, seen, scores, joined, points)
     assert ari(group, found) > 0.9 and np.bincount(found).min() > 50
     # Halves of what belongs together are tied as by chance.
-    assert whole_rows._parted(graphs, group, points, np.array([3])) is None
+    scores = [np.column_stack([np.eye(3), [-9.0] * 3])]
+    assert whole_rows._parted(graphs, seen, scores, group, points) is None
 
 
 def test_no_cluster_is_lost_of_as_many_as_there_are(monkeypatch):

@@ -11,7 +11,7 @@ of the views and discriminants of the embedding, each without the row they judge
 with each other more than with the labels: then the labels err, and both see how.
 """
 
-from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -20,16 +20,10 @@ from manyview.arrays.ops import Matrix, to_host
 from manyview.engine.threads import at_once
 from manyview.kmeans.passes import nearest, quiet_fit
 from manyview.stages.anchors import Features
-from manyview.stages.block_model import (
-    FEW_MOVES,
-    Graphs,
-    members,
-    moved_by_views,
-)
+from manyview.stages.block_model import FEW_MOVES, Graphs, moved_by_views
 from manyview.stages.held_out import (
     MOST_DIRECTIONS,
     ROWS_PER_DIRECTION,
-    HeldOut,
     Seen,
     held_out,
     in_columns,
@@ -46,8 +40,8 @@ from manyview.views.views import Block
 # Turns of fits and moves, and sweeps over the rows in each. As many sweeps as it takes
 # were level: fits follow the labels either way, and turns say what they are worth.
 MOST_TURNS, SWEEPS = 4, 3
-# Times that lost clusters are sought elsewhere: in halves of so many rows that are tied
-# half as much as by chance (halves of a normal cloud are by .7 and more, two by .2).
+# Times that clusters are sought anew that turns would lose: in halves of so many rows,
+# tied less than that share of chance (halves of a normal cloud by .7, two by .2).
 MOST_PARTINGS, FEWEST, APART = 3, 20, 0.5
 # Rows for every direction of a view beyond those that few rows get.
 ROWS_PER_MORE = 32
@@ -71,78 +65,57 @@ def follow_whole_rows(
     labels: Matrix,
     points: Matrix,
     n_clusters: int,
+    partings: int = MOST_PARTINGS,
 ) -> Round | None:
     """A round that scores every row; None where fits and points do not see the same.
 
     `ties` are the views' graphs and the parts of rows that have them, whose `views`,
     labels and points in the embedding are given.
     """
-    graphs, _ = ties
+    graphs, parts = ties
     columns = in_columns([views], np.arange(len(labels)))
     said = held_out(columns, labels, n_clusters)
     by_fits, by_points = said.scores(labels).argmax(axis=1), _left_out(points, labels)
     with_labels = np.mean(by_fits == labels) + np.mean(by_points == labels)
-    if 2.0 * np.mean(by_fits == by_points) <= with_labels:
+    agree = 2.0 * np.mean(by_fits == by_points) > with_labels
+    if not agree and partings == MOST_PARTINGS:
         return None
-    for _ in range(1 + MOST_PARTINGS):
-        said, labels = _in_turns(said, ties, labels)
-        weights = said.weights(labels, views)
-        pairs = zip(views, weights, strict=True)
-        scores = np.sum([x.points @ own for x, own in pairs], axis=0)
-        lost = np.setdiff1d(np.arange(n_clusters), scores.argmax(axis=1))
-        if not lost.size:
-            break
-        scores[:, lost] = -np.inf
-        labels = np.where(np.isin(labels, lost), scores.argmax(axis=1), labels)
-        parted = _parted(graphs, labels, points, lost)
-        if parted is None:
-            break
-        labels, said = parted, said.heard(parted)
-    return scoring_round(features, views, [(w, np.zeros(n_clusters)) for w in weights])
-
-
-def _in_turns(
-    said: HeldOut, ties: tuple[Graphs, list[slice]], labels: Matrix
-) -> tuple[HeldOut, Matrix]:
-    """Fits and moves until hardly a row moves."""
-    graphs, parts = ties
     for _ in range(MOST_TURNS):
-        former, scores, n_clusters = labels, said.scores, said.n_clusters
+        former, scores = labels, said.scores
         labels = moved_by_views(graphs, former, n_clusters, scores, parts, SWEEPS)
         said = said.heard(labels)
         if np.count_nonzero(labels != former) <= FEW_MOVES * len(labels):
             break
-    return said, labels
+    weights = said.weights(labels, views)
+    parted = _parted(graphs, views, weights, labels, points) if partings else None
+    if parted is not None:
+        given = features, ties, views, parted, points, n_clusters
+        return follow_whole_rows(*given, partings=partings - 1)
+    return scoring_round(features, views, [(w, np.zeros(n_clusters)) for w in weights])
 
 
 def _parted(
-    graphs: Graphs, labels: Matrix, points: Matrix, lost: Matrix
+    graphs: Graphs, views: list[Seen], weights: Any, labels: Matrix, points: Matrix
 ) -> Matrix | None:
-    """Lost clusters are halves of others that are hardly tied; None if none are.
+    """Clusters that would get no row are halves of others, where these are hardly tied.
 
     Where k-means cuts one group in two and takes two for one, turns join the halves.
     """
-    total, found = sum(graphs[1:], graphs[0]), []
-    for cluster in np.unique(labels):
+    scores = sum(x.points @ own for x, own in zip(views, weights, strict=True))
+    lost = np.setdiff1d(np.arange(scores.shape[1]), scores.argmax(axis=1))
+    found, total = {}, sum(graphs[1:], graphs[0])
+    for cluster in np.setdiff1d(labels, lost) if lost.size else ():
         own = np.flatnonzero(labels == cluster)
-        side = _sides(points[own])
-        half = members(side, 2)
-        ties = (half.T @ total[own][:, own] @ half).toarray()
-        chance = ties.sum(axis=0).prod() / max(ties.sum(), 1.0)
-        if min(side.sum(), (1 - side).sum()) >= FEWEST and ties[0, 1] < APART * chance:
-            found.append((ties[0, 1] / chance, own[side == 1]))
-    parted = labels.copy()
-    for number, (_, own) in zip(lost, sorted(found, key=itemgetter(0)), strict=False):
-        parted[own] = number
-    return parted if found else None
-
-
-def _sides(points: Matrix) -> Matrix:
-    """0 or 1 by k-means, begun at both ends of the leading direction."""
-    away = points - points.mean(axis=0)
-    along = away @ np.linalg.svd(away, full_matrices=False)[2][0]
-    ends = points[[along.argmin(), along.argmax()]]
-    return np.asarray(quiet_fit(KMeans(2, init=ends, n_init=1), points).labels_)
+        one = quiet_fit(KMeans(2, n_init=3, random_state=0), points[own]).labels_ == 1
+        ties = total[own][:, own].sum(axis=1)
+        chance = ties[one].sum() * ties[~one].sum() / max(ties.sum(), 1.0)
+        across = total[own[one]][:, own[~one]].sum()
+        if min(one.sum(), (~one).sum()) >= FEWEST and across < APART * chance:
+            found[across / chance] = own[one]
+    labels = labels.copy()
+    for number, share in zip(lost, sorted(found), strict=False):
+        labels[found[share]] = number
+    return labels if found else None
 
 
 def _left_out(points: Matrix, labels: Matrix) -> Matrix:
