@@ -77,8 +77,8 @@ def follow_whole_rows(
     said = held_out(columns, labels, n_clusters)
     by_fits, by_points = said.scores(labels).argmax(axis=1), _left_out(points, labels)
     with_labels = np.mean(by_fits == labels) + np.mean(by_points == labels)
-    agree = 2.0 * np.mean(by_fits == by_points) > with_labels
-    if not agree and partings == MOST_PARTINGS:
+    agree = 2.0 * np.mean(by_fits == by_points)
+    if partings == MOST_PARTINGS and agree <= with_labels:
         return None
     for _ in range(MOST_TURNS):
         former, scores = labels, said.scores
@@ -112,9 +112,8 @@ def _parted(
         across = total[own[one]][:, own[~one]].sum()
         if min(one.sum(), (~one).sum()) >= FEWEST and across < APART * chance:
             found[across / chance] = own[one]
-    labels = labels.copy()
     for number, share in zip(lost, sorted(found), strict=False):
-        labels[found[share]] = number
+        labels = np.where(np.isin(np.arange(len(labels)), found[share]), number, labels)
     return labels if found else None
 
 
