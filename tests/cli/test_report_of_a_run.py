@@ -76,7 +76,7 @@ def test_an_audit_fits_the_method_again(manyview, folder: Path) -> None:
     [
         (["a.npy"], "a.npy is no run: its record run.json"),
         (["run", "--data", "no.npy"], "no.npy"),
-        (["run", "--layout", "umap"], "choose auto, tsne or pca"),
+        (["run", "--layout", "umap"], "choose one of 'auto', 'tsne', 'pca'"),
         (["run", "--labels", "species"], "No labels named 'species'"),
     ],
 )
