@@ -23,7 +23,7 @@ from sklearn.utils import Tags, TransformerTags
 
 from manyview.arrays.ops import to_host
 from manyview.datasets.given import views_of
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
 from manyview.engine.dask_workers import worker_count
 from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
@@ -255,9 +255,9 @@ class PassClusterer(
                 device=self.device,
                 memory_limit=self.memory_limit,
             )
-            # Products of few rows are done before other threads are awake.
-            few = engine.n_samples <= sizes.exact_rows
-            with single_threaded_blas if few else nullcontext():
+            # Jobs of ours fill the cores. Threads of the linear algebra beside them are
+            # slow to wake, and wait for each other where other programs keep a core.
+            with single_threaded_blas:
                 yield engine
 
     def _open_checkpoint(self, **given: Any) -> NoCheckpoint:

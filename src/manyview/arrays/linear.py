@@ -6,7 +6,8 @@ product. By Rayleigh–Ritz the vectors found diagonalise the matrix among thems
 exactly, converged or not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from manyview.arrays.ops import (
 
 # Rows of a dense chunk of Z on a GPU: enough to keep it busy, little to hold.
 CHUNK_ROWS = 16384
+# Entries of a sparse H whose products are worth a second thread.
+MANY_ENTRIES = 2**19
 # Columns of ZᵀZ made at a time: the sparse product of all takes more room than it.
 PANEL_COLUMNS = 512
 # Room that LAPACK's blocked routines ask for, in columns.
@@ -35,6 +38,8 @@ BLOCK_COLUMNS = 64
 # Up to this size all eigenvectors take no longer than the leading ones (timed).
 DENSE_SIZE = 600
 DENSE_SIZE_ON_DEVICE = 2048
+# More than a quarter of the eigenvectors take longer alone than all of them (timed).
+SOME_OF_ALL = 4
 # Of a tridiagonal matrix up to so many times as many as asked for (timed).
 FEW_TIMES = 6
 # Below this share of the largest, an eigenvalue is rounding.
@@ -51,19 +56,26 @@ PRECISION = 1e-6
 def eigh(matrix: Array, n_largest: int | None = None) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of a symmetric float64 matrix.
 
-    All of them, or the largest, which take a third of the time on the host.
+    All of them, or the largest: few of these take half the time on the host.
     """
     size = matrix.shape[0]
     first = 0 if n_largest is None else max(size - n_largest, 0)
-    if is_torch_array(matrix):
-        import torch
-
-        values, vectors = torch.linalg.eigh(matrix)
+    on_device = is_torch_array(matrix)
+    if on_device or SOME_OF_ALL * (size - first) >= size:
+        # NumPy's and not SciPy's: that does the same and stops other threads.
+        values, vectors = namespace(matrix).linalg.eigh(matrix)
         return values[first:], vectors[:, first:]
-    if not first:
-        return np.linalg.eigh(matrix)  # SciPy's does the same and stops other threads
     values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[first, size - 1])
     return values, vectors
+
+
+# Does all jobs, in threads or not.
+DoAll = Callable[[Sequence[Callable[[], Any]]], list[Any]]
+
+
+def one_by_one(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What the jobs return, done in turn."""
+    return [job() for job in jobs]
 
 
 class Tridiagonal(NamedTuple):
@@ -183,7 +195,9 @@ def csr(columns: Array, weights: Array, n_columns: int) -> Any:
     return sp.csr_array(parts, shape=(n_rows, n_columns))
 
 
-def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
+def sparse_gram(
+    columns: Array, weights: Array, n_columns: int, do_all: DoAll = one_by_one
+) -> Array:
     """ZᵀZ, dense and in float64, of the sparse Z with these rows.
 
     On a GPU by dense products of chunks: weights cut to 11 binary digits are
@@ -193,9 +207,13 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
         # Sums in float32 would hang on the order of the rows.
         z = csr(columns, in_float64(weights), n_columns)
         flipped, gram = z.T.tocsr(), np.empty((n_columns, n_columns))
-        for first in range(0, n_columns, PANEL_COLUMNS):
-            panel = slice(first, first + PANEL_COLUMNS)
-            gram[panel] = (flipped[panel] @ z).toarray()
+
+        def fill(panel: slice) -> None:
+            (flipped[panel] @ z).toarray(out=gram[panel])
+
+        firsts = range(0, n_columns, PANEL_COLUMNS)
+        panels = [slice(first, first + PANEL_COLUMNS) for first in firsts]
+        do_all([partial(fill, panel) for panel in panels])
         return like(gram, weights)
     import torch
 
@@ -210,7 +228,7 @@ def sparse_gram(columns: Array, weights: Array, n_columns: int) -> Array:
     return total
 
 
-def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
+def leading(gram: Array, r: int, do_all: DoAll = one_by_one) -> tuple[Matrix, Array]:
     """Leading eigenvalues (descending, on the host) and their vectors.
 
     Of a Gram, or of HᵀH for a sparse H in its place. Directions of no size are left
@@ -218,13 +236,17 @@ def leading(gram: Array, r: int) -> tuple[Matrix, Array]:
     number.
     """
     if sp.issparse(gram):
-        values, vectors = _of_factor(gram, r)
+        values, vectors = _of_factor(gram, r, do_all)
     elif _is_small(gram.shape[0], r, on_host=is_numpy_array(gram)):
         values, vectors = eigh(gram, min(r, len(gram)))
     elif is_numpy_array(gram):
         start = np.sqrt(np.maximum(np.diag(gram), 0.0))
-        narrow = gram.astype(np.float32)
-        values, vectors = _lanczos(lambda x: narrow @ x, lambda Q: gram @ Q, start, r)
+        parts = np.array_split(gram.astype(np.float32), 2)
+
+        def rough(x: Matrix) -> Matrix:
+            return np.concatenate(do_all([partial(np.matmul, own, x) for own in parts]))
+
+        values, vectors = _lanczos(rough, lambda Q: gram @ Q, start, r)
     else:
         values, vectors = _filtered(gram, r)
     xp = namespace(vectors)
@@ -250,7 +272,7 @@ def _is_small(size: int, r: int, *, on_host: bool) -> bool:
     return size <= dense or 5 * (min(r, size) + SPARE) > size
 
 
-def _of_factor(h: Any, r: int) -> tuple[Matrix, Matrix]:
+def _of_factor(h: Any, r: int, do_all: DoAll) -> tuple[Matrix, Matrix]:
     """The same of HᵀH, which is never formed: by the smaller of H's two sides."""
     by_rows = h.shape[0] < h.shape[1]
     tall = (h.T if by_rows else h).tocsr()
@@ -260,14 +282,28 @@ def _of_factor(h: Any, r: int) -> tuple[Matrix, Matrix]:
         values, vectors = eigh((flat @ tall).toarray(), min(r, size))
     else:
         start = np.sqrt(np.asarray(tall.multiply(tall).sum(axis=0)).ravel())
-        narrow, back = tall.astype(np.float32), flat.astype(np.float32)
-        values, vectors = _lanczos(
-            lambda x: back @ (narrow @ x), lambda Q: flat @ (tall @ Q), start, r
-        )
+        rough = partial(_halved, _halves(tall.astype(np.float32)), do_all)
+        values, vectors = _lanczos(rough, lambda Q: flat @ (tall @ Q), start, r)
     if by_rows:
         least = NO_SIZE * max(float(values.max()), 1e-300)
         vectors = (tall @ vectors) / np.sqrt(np.maximum(values, least))
     return values, vectors
+
+
+def _halves(tall: Any) -> list[tuple[Any, Any]]:
+    """Halves of the rows, and the same turned; all of them in one part where few."""
+    step = tall.shape[0] if tall.nnz < MANY_ENTRIES else -(-tall.shape[0] // 2)
+    parts = [tall[first : first + step] for first in range(0, tall.shape[0], step)]
+    return [(part, part.T.tocsr()) for part in parts]
+
+
+def _halved(halves: list[tuple[Any, Any]], do_all: DoAll, x: Matrix) -> Matrix:
+    """HᵀH x, summed over the halves of H."""
+
+    def one(part: Any, back: Any) -> Any:
+        return back @ (part @ x)
+
+    return np.asarray(sum(do_all([partial(one, *half) for half in halves])))
 
 
 def _lanczos(

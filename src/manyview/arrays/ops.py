@@ -25,12 +25,14 @@ FEW_ON_DEVICE = 10
 MANY_ROWS = 4096
 # Widths of products that BLAS libraries like are multiples of this.
 ALIGNED = 8
+NUMPY = array_namespace(np.empty(0))
 
 
 def namespace(*arrays: Array) -> Any:
     """Array namespace of the dense arguments; NumPy where all are sparse."""
-    dense = [a for a in arrays if not sp.issparse(a)]
-    return array_namespace(*dense) if dense else array_namespace(np.empty(0))
+    # To look it up takes as long as a sum over some rows, thousands of times a fit.
+    dense = [a for a in arrays if type(a) is not np.ndarray and not sp.issparse(a)]
+    return array_namespace(*dense) if dense else NUMPY
 
 
 def to_host(array: Array) -> np.ndarray[Any, Any]:
@@ -101,8 +103,7 @@ def dense(rows: Array) -> Array:
 
 def sum_in_float64(array: Array, axis: int | None = None) -> Array:
     """Sum in float64, without a float64 copy of the array where it can be helped."""
-    if not has_float64(array):
-        array = array.cpu()
+    array = array if has_float64(array) else array.cpu()
     xp = namespace(array)
     return xp.sum(array, axis=axis, dtype=xp.float64)
 
@@ -196,7 +197,7 @@ def index_sum(values: Array, index: Array, size: int) -> Array:
     """Sum the rows of `values` by `index`: out[j] = Σ_{i: index_i = j} values_i."""
     if is_torch_array(values):
         if size <= MOST_HOT and values.ndim == 2 and values.shape[1] > 1:
-            # A product instead of colliding additions, and the same every time.
+            # A product, not colliding additions: the same every time.
             hot = values.new_zeros((values.shape[0], size))
             hot.scatter_(1, index[:, None].long(), 1.0)
             return tall_product(hot, values)
@@ -233,8 +234,8 @@ def nearest_points(
     own = to_host(points).astype(x.dtype, copy=False)
     across = np.ascontiguousarray(own.T) if sp.issparse(x) else own.T
     lengths = row_norms(own) if lengths is None else lengths
-    shape = (x.shape[0], k)
-    values, columns = np.empty(shape, x.dtype), np.empty(shape, np.intp)
+    values = np.empty((x.shape[0], k), x.dtype)
+    columns = np.empty(values.shape, np.intp)
     for first in range(0, x.shape[0], 2 * CACHE_ROWS):
         some = slice(first, first + 2 * CACHE_ROWS)
         # What a row adds to all of its distances changes none of their order.
@@ -378,16 +379,15 @@ def unit_rows(x: Array) -> Array:
         xp = namespace(x)
         lengths = xp.linalg.vector_norm(x, axis=1, dtype=xp.float64)
         return _divide_rows(x, cast(lengths, x))
-    scaled = _divide_rows(x, _largest(x))
-    return _divide_rows(scaled, row_norms(scaled) ** 0.5)
-
-
-def _largest(x: Array) -> Array:
-    """The largest absolute entry of every row."""
-    if sp.issparse(x):
-        return abs(x).max(axis=1).toarray().ravel()
-    xp = namespace(x)
-    return xp.max(xp.abs(x), axis=1)
+    with np.errstate(over="ignore"):
+        squares = row_norms(x)
+    xp, kind = namespace(squares), namespace(squares).finfo(squares.dtype)
+    least, most = kind.smallest_normal / kind.eps, kind.max * kind.eps
+    if not bool(xp.all((squares > least) & (squares < most))):
+        largest = abs(x).max(axis=1).toarray().ravel() if sp.issparse(x) else None
+        x = _divide_rows(x, xp.max(xp.abs(x), axis=1) if largest is None else largest)
+        squares = row_norms(x)
+    return _divide_rows(x, squares**0.5)
 
 
 def _divide_rows(x: Array, by: Array) -> Array:

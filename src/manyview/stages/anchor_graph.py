@@ -316,13 +316,14 @@ def fit_spectrum(
     gram, root = scaled_gram(columns, weights, share)
     parts = [_of_columns(gram, owner == v) for v in range(len(graph.scalings))]
     jobs = [partial(cluster_gap, part, n_clusters) for part in parts]
-    gaps = side_by_side(jobs) if sp.issparse(gram) else [job() for job in jobs]
+    gaps = [job() for job in jobs] if is_torch_array(gram) else side_by_side(jobs)
     of_views = np.maximum(gaps, LEAST_GAP)
     of_views = of_views / of_views.sum()
     if weigh is not None:
         weigh(of_views)
     column = np.sqrt(of_views[owner])
-    values, vectors = leading(_weighed(gram, column), VECTORS * n_clusters)
+    n_vectors = VECTORS * n_clusters
+    values, vectors = leading(_weighed(gram, column), n_vectors, side_by_side)
     values = np.sqrt(values)
     table = (root * like(column, root))[:, None] * vectors / like(values, vectors)
     return Spectrum(graph, table, values, of_views)
@@ -340,7 +341,8 @@ def scaled_gram(columns: Array, weights: Array, share: Matrix) -> tuple[Array, A
     root = like(np.sqrt(inverse(to_host(degree)) * share), degree)
     if not is_torch_array(weights) and SPARSE_COST * weights.size <= size**2:
         return csr(columns, in_float64(weights) * root[columns], size), root
-    return _weighed(sparse_gram(columns, weights, size), root), root
+    gram = sparse_gram(columns, weights, size, side_by_side)
+    return _weighed(gram, root), root
 
 
 def _of_columns(gram: Array, own: Matrix) -> Array:

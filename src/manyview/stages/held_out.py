@@ -12,6 +12,7 @@ repeat the labels. What scores are worth as logarithms of odds is found by the
 likelihood of the labels, so a view of noise says nothing.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -25,7 +26,6 @@ from manyview.arrays.ops import (
     Array,
     Matrix,
     cast,
-    dense,
     in_float64,
     like,
     masked,
@@ -79,7 +79,7 @@ def see(
 
     Those that were reduced have lost their sizes, which are given back.
     """
-    kept = in_float64(block_features(block, {}, features, v))
+    kept = block_features(block, {}, features, v)
     kept = kept if len(nodes) == len(kept) else kept[like(nodes, kept)]
     xp, reduce = namespace(kept), features.reduces[v]
     sizes = xp.ones_like(kept[0, :])
@@ -89,10 +89,16 @@ def see(
     rows = kept if there.all() else kept[like(np.flatnonzero(there), kept)]
     mean = xp.mean(rows, axis=0) if len(rows) else xp.zeros_like(sizes)
     points = (rows - mean) * sizes
-    _, vectors = leading(points.T @ points, n_directions)
-    found = np.zeros((len(there), vectors.shape[1]))
-    found[there] = to_host(points @ vectors)
+    vectors = _principal(points, n_directions)
+    seen = to_host(points @ cast(vectors, points))
+    found = np.zeros((len(there), seen.shape[1]), seen.dtype)
+    found[there] = seen
     return Seen(found, there, to_host(mean), to_host(sizes[:, None] * vectors))
+
+
+def _principal(points: Array, n_directions: int) -> Array:
+    """Leading directions of centred points, from their products in their own type."""
+    return leading(in_float64(points.T @ points), n_directions)[1]
 
 
 def see_straight(rows: Any, there: Matrix, n_directions: int) -> Seen:
@@ -102,22 +108,23 @@ def see_straight(rows: Any, there: Matrix, n_directions: int) -> Seen:
     if own.shape[0]:
         mean = np.asarray(own.mean(axis=0, dtype=np.float64)).ravel()
         vectors = _directions(own, mean, n_directions)
-    points = np.zeros((len(there), vectors.shape[1]))
+    points = np.zeros((len(there), vectors.shape[1]), rows.dtype)
     if not points.size:
         return Seen(points, there, mean, vectors)
-    points[there] = np.concatenate([x @ vectors for x in _parts(own)]) - mean @ vectors
-    _, turn = leading(points.T @ points, points.shape[1])
-    return Seen(points @ turn, there, mean, vectors @ turn)
+    points[there] = own @ vectors.astype(rows.dtype) - (mean @ vectors)
+    turn = _principal(points, points.shape[1])
+    return Seen(points @ cast(turn, points), there, mean, vectors @ turn)
 
 
 def _directions(rows: Any, mean: Matrix, n_directions: int) -> Matrix:
     """Leading directions about the mean; those of some rows where columns are many."""
     if len(mean) <= min(rows.shape[0], MOST_PRODUCTS):
         gram = np.zeros((len(mean), len(mean)))
-        for x in map(dense, _parts(rows)):
-            gram += (x - mean).T @ (x - mean)
+        for x in _parts(rows):
+            away = (x.toarray() if sp.issparse(x) else x) - mean.astype(x.dtype)
+            gram += away.T @ away
         return np.asarray(leading(gram, n_directions)[1])
-    some = next(_parts(rows))
+    some = in_float64(next(_parts(rows)))
     products = some @ some.T
     products = products.toarray() if sp.issparse(products) else products
     middle = products.mean(axis=0)
@@ -127,9 +134,9 @@ def _directions(rows: Any, mean: Matrix, n_directions: int) -> Matrix:
 
 
 def _parts(rows: Any) -> Iterator[Any]:
-    """Some rows at a time, in float64."""
+    """Some rows at a time."""
     starts = range(0, rows.shape[0], MOST_PRODUCTS)
-    return (in_float64(rows[start : start + MOST_PRODUCTS]) for start in starts)
+    return (rows[start : start + MOST_PRODUCTS] for start in starts)
 
 
 class Sight(NamedTuple):
@@ -169,7 +176,7 @@ def see_all(
     for v, ((made, own), parts) in enumerate(
         zip(pairs, zip(*notes, strict=True), strict=True)
     ):
-        points = to_host(in_float64(namespace(parts[0]).concat(parts)))[drawn.rows]
+        points = to_host(namespace(parts[0]).concat(parts))[drawn.rows]
         seen.append(Seen(points, present[:, v], to_host(made.mean), to_host(own)))
     return seen
 
@@ -206,8 +213,7 @@ class Fit(NamedTuple):
     def scores(self, indicators: Matrix) -> Matrix:
         """Of every row (n_rows, n_clusters), by the fits to all others."""
         points, there, shrunk, leverage, _ = self.columns
-        away = indicators[there]
-        away = away - away.mean(axis=0)
+        away = _away(indicators[there], points)
         weights = shrunk[self.number][:, None] * (points.T @ away)
         left = _left_out(points, weights, leverage[:, self.number], away, self.worth)
         if there.all():
@@ -225,8 +231,7 @@ class Fit(NamedTuple):
     def weights(self, indicators: Matrix) -> Matrix:
         """Of the columns for every cluster: what scores rows that are not fitted to."""
         points, there, shrunk, *_ = self.columns
-        own = indicators[there]
-        fits = points.T @ (own - own.mean(axis=0))
+        fits = points.T @ _away(indicators[there], points)
         return np.asarray(self.worth * shrunk[self.number][:, None] * fits)
 
 
@@ -296,8 +301,8 @@ def _turned(x: Seen, nodes: Matrix) -> Seen:
         return x._replace(points=points, there=there)
     mean = points[there].mean(axis=0) if there.any() else 0.0
     points = np.where(there[:, None], points - mean, 0.0)
-    _, vectors = leading(points.T @ points, points.shape[1])
-    return x._replace(points=points @ vectors, there=there)
+    vectors = _principal(points, points.shape[1])
+    return x._replace(points=points @ cast(vectors, points), there=there)
 
 
 def held_out(columns: SeenColumns, labels: Matrix, n_clusters: int) -> HeldOut:
@@ -315,15 +320,16 @@ def _side_by_side(seen: dict[int, Seen]) -> Columns:
     parts, sizes = [], []
     for x in seen.values():
         points = _cut_at_a_gap(x.points, width)
-        sizes.append(np.sqrt((points**2).sum() / np.count_nonzero(x.there)))
+        square = np.einsum("ij,ij->", points, points)
+        sizes.append(math.sqrt(square / np.count_nonzero(x.there)))
         parts.append(points / sizes[-1])
     points = np.concatenate(parts, axis=1)
-    _, vectors = leading(points.T @ points, points.shape[1])
+    vectors = _principal(points, points.shape[1])
     ends = np.cumsum([part.shape[1] for part in parts])
     own = zip(seen, np.split(vectors, ends[:-1]), sizes, strict=True)
     turns = {v: turn / size for v, turn, size in own}
     there = np.logical_or.reduce([x.there for x in seen.values()])
-    return _columns(points @ vectors, there, turns)
+    return _columns(points @ cast(vectors, points), there, turns)
 
 
 def _cut_at_a_gap(points: Matrix, width: int) -> Matrix:
@@ -339,7 +345,7 @@ def _columns(points: Matrix, there: Matrix, turns: dict[int, Matrix]) -> Columns
     points = points if there.all() else points[there]
     sizes = np.einsum("ij,ij->j", points, points)
     shrunk = 1.0 / (sizes + RIDGES[:, None] * sizes.mean())
-    parts = [(x * x) @ shrunk.T for x in _parts(points)]
+    parts = [(x * x) @ cast(shrunk.T, points) for x in _parts(points)]
     leverage = np.minimum(np.concatenate(parts) + 1.0 / len(points), MOST_LEVERAGE)
     return Columns(points, there, shrunk, leverage, turns)
 
@@ -348,10 +354,11 @@ def _fitted(columns: Columns, indicators: Matrix) -> Fit:
     """The fit whose ridge weight predicts left-out rows best."""
     points, there, shrunk, leverage, _ = columns
     own = indicators[there]
-    away = own - own.mean(axis=0)
+    away = _away(own, points)
     # Times each of the weights, side by side: the points are read once for all.
     weights = shrunk[:, :, None] * (points.T @ away)
-    beside, errors = np.concatenate(list(weights), axis=1), np.zeros(len(shrunk))
+    beside = cast(np.concatenate(list(weights), axis=1), points)
+    errors = np.zeros(len(shrunk))
     for some in cut(len(points), ROWS_FITTED):
         gaps = (points[some] @ beside).reshape(-1, *weights.shape[::2])
         gaps -= away[some][:, None, :]
@@ -363,11 +370,16 @@ def _fitted(columns: Columns, indicators: Matrix) -> Fit:
     return Fit(columns, best, _worth(scores, own[some].argmax(axis=1)))
 
 
+def _away(indicators: Matrix, points: Matrix) -> Matrix:
+    """Indicators about their mean, in the type of the points."""
+    return np.asarray(indicators - indicators.mean(axis=0), points.dtype)
+
+
 def _left_out(
     points: Matrix, weights: Matrix, held: Matrix, away: Matrix, worth: float = 1.0
 ) -> Matrix:
     """What a fit says of its rows, times its worth, as if each were left out."""
-    left = points @ weights
+    left: Matrix = points @ cast(weights, points)
     left -= held[:, None] * away
     left *= worth / (1.0 - held[:, None])
     return left
@@ -379,7 +391,7 @@ def _worth(scores: Matrix, cluster: Matrix) -> float:
     own, buffer = gaps[np.arange(len(gaps)), cluster].mean(), np.empty_like(gaps)
 
     def unlikeliness(power: float) -> float:
-        factor = np.exp(power)
+        factor = math.exp(power)
         np.exp(np.multiply(gaps, factor, out=buffer), out=buffer)
         return float(np.log(buffer.sum(axis=1)).mean() - factor * own)
 

@@ -131,15 +131,30 @@ def graph_start_step(block: Block, state: State, shared: GraphStart) -> Result:
         phi = block_features(block, state, shared.features, v)
         phis.append(phi)
         B = masked(B_bar, block.there(v))
-        # In float64: the ridge fit of the first round blows up the rounding of sums
-        # over rows, and other blocks of the same rows would end in other clusters.
-        stats[f"P{v}"] = tall_product(in_float64(phi), in_float64(B))
         stats[f"sum{v}"] = sum_in_float64(B, axis=0)
+        stats[f"P{v}"] = _first_products(phi, B, stats[f"sum{v}"], shared.features, v)
         stats[f"square{v}"] = sum_in_float64(row_norms(B))
         stats[f"rows{v}"] = count_rows(block.there(v), len(block))
         stats[f"C{v}"] = tall_product(F, B)
     kept = keep_reduced(phis, state, shared.features)
     return Result({"B_bar": B_bar, **kept.state}, stats, replaces=kept.replaces)
+
+
+def _first_products(
+    phi: Array, B: Array, sums: Array, features: Features, v: int
+) -> Array:
+    """PhiᵀB of a block, as exact as Phi is.
+
+    The ridge fit of the first round blows up the rounding of sums over rows, and other
+    blocks of the same rows would end in other clusters. So in float64, or about the
+    centre of the Gram: without the mean the rounding of products is less than Phi's.
+    """
+    centre = features.centres[v] if features.centres else None
+    if centre is None or features.reduces[v] is not None:
+        return tall_product(in_float64(phi), in_float64(B))
+    centre = cast(centre, phi)
+    away = in_float64(tall_product(phi - centre, B))
+    return away + in_float64(centre)[:, None] * sums[None, :]
 
 
 @touches(reads=["B_bar", "F", "F_out", "Phi", "Psi", "Y"], writes=["B_bar", "B"])

@@ -11,11 +11,13 @@ more than was known: no view alone can bring it about. All rows follow by one mo
 the method's rounds (`stages.rounds`), whose fits are the discriminants.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from manyview.arrays.ops import Matrix
+from manyview.arrays.ops import Matrix, in_float64
+from manyview.engine.threads import side_by_side
 from manyview.kmeans.passes import Centres
 from manyview.stages.anchors import Features
 from manyview.stages.block_model import Graphs, information, members
@@ -82,15 +84,13 @@ def tell_apart(
         x._replace(points=x.points[:, :n], directions=x.directions[:, :n])
         for x in views
     ]
-    squares = [seen.points.T @ seen.points for seen in views]
+    squares = side_by_side([partial(_products, x.points) for x in views])
     known, own, best = information(graphs, labels, n_clusters)[1], labels, None
     known *= 1.0 + LEAST_GAIN / len(labels)
     for _ in range(MOST_ROUNDS):
         fits = _fit(views, squares, own, n_clusters)
-        scores = sum(
-            seen.there[:, None] * (seen.points @ weights + constants)
-            for seen, (weights, constants) in zip(views, fits, strict=True)
-        )
+        said = [partial(_said, *pair) for pair in zip(views, fits, strict=True)]
+        scores = sum(side_by_side(said))
         former, own = own, np.argmax(scores, axis=1)
         if (own == former).all() or len(np.unique(own)) < len(np.unique(former)):
             break
@@ -110,14 +110,29 @@ def _fit(
     """
     counts = np.bincount(labels, minlength=n_clusters)
     shares = np.log(np.maximum(counts, 0.5) / len(labels)) / len(views)
-    fits = []
-    for seen, known in zip(views, squares, strict=True):
+
+    def fitted(seen: Seen, known: Matrix) -> tuple[Matrix, Matrix]:
         former = np.zeros((n_clusters, seen.points.shape[1]))
         of_rows = seen.points[seen.there], labels[seen.there]
         directions, offsets = discriminants(*of_rows, former, known)
         weights, constants = directions.T, shares - 0.5 * offsets
-        fits.append((weights - weights.mean(axis=1, keepdims=True), constants))
-    return [(weights, c - c.mean()) for weights, c in fits]
+        weights = weights - weights.mean(axis=1, keepdims=True)
+        return weights, constants - constants.mean()
+
+    pairs = zip(views, squares, strict=True)
+    return side_by_side([partial(fitted, *pair) for pair in pairs])
+
+
+def _products(points: Matrix) -> Matrix:
+    """Products of the columns; in float64, as most of them is taken off later."""
+    wide = in_float64(points)
+    return np.asarray(wide.T @ wide)
+
+
+def _said(seen: Seen, fit: tuple[Matrix, Matrix]) -> Matrix:
+    """The scores of every row and cluster in one view; 0 where the view is missing."""
+    scores: Matrix = seen.points @ fit[0].astype(seen.points.dtype) + fit[1]
+    return scores if seen.there.all() else seen.there[:, None] * scores
 
 
 def scoring_round(
