@@ -307,8 +307,7 @@ def fit_spectrum(
     work = 2.0 * sum(p.anchors.shape[0] * p.anchors.shape[1] for p in graph.pieces)
     # Two passes need them: that of the Gram and that of the basis.
     keep = engine.keeps(TIE_BYTES * n_ties, work, 2)
-    sought = Sought(graph, keep)
-    _, notes = engine.run(neighbour_step, sought, title="Anchor graph")
+    _, notes = engine.run(neighbour_step, Sought(graph, keep), title="Anchor graph")
     xp = namespace(notes[0][1])
     columns, weights = (xp.concat(parts) for parts in zip(*notes, strict=True))
     owner = np.repeat([p.view for p in graph.pieces], graph.sizes)
@@ -322,9 +321,9 @@ def fit_spectrum(
     if weigh is not None:
         weigh(of_views)
     column = np.sqrt(of_views[owner])
-    n_vectors = VECTORS * n_clusters
-    values, vectors = leading(_weighed(gram, column), n_vectors, side_by_side)
-    values = np.sqrt(values)
+    gram = _weighed(gram, column)
+    squares, vectors = leading(gram, VECTORS * n_clusters, side_by_side)
+    values = np.sqrt(squares)
     table = (root * like(column, root))[:, None] * vectors / like(values, vectors)
     return Spectrum(graph, table, values, of_views)
 

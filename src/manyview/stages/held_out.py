@@ -356,9 +356,8 @@ def _fitted(columns: Columns, indicators: Matrix) -> Fit:
     own = indicators[there]
     away = _away(own, points)
     # Times each of the weights, side by side: the points are read once for all.
-    weights = shrunk[:, :, None] * (points.T @ away)
-    beside = cast(np.concatenate(list(weights), axis=1), points)
-    errors = np.zeros(len(shrunk))
+    weights = cast(shrunk[:, :, None] * (points.T @ away), points)
+    beside, errors = np.concatenate(list(weights), axis=1), np.zeros(len(shrunk))
     for some in cut(len(points), ROWS_FITTED):
         gaps = (points[some] @ beside).reshape(-1, *weights.shape[::2])
         gaps -= away[some][:, None, :]
