@@ -280,7 +280,7 @@ def plain_features(
     kernels = make_kernels(engine, kernel, scalings, anchors, keep=keep, drawn=some)
     found = Features(scalings, kernels, keep=keep, sampled=rough)
     on_device = is_torch_array(drawn.block.views[0])  # multiplies float64 as fast
-    if on_device or (lam is None and engine.n_samples <= sizes.exact_rows):
+    if on_device or (lam is None and not rough):
         return found
     weight = math.inf if lam is None else lam
     few = [drawn.view(v)[:CENTRE_ROWS] for v in range(len(anchors))]
