@@ -13,7 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
 from manyview.engine.contract import lowered
+from manyview.engine.threads import single_threaded_blas
 from manyview.errors import DegenerateWarning, InputError, InputTypeError, ManyviewError
+from manyview.running import progress
 from manyview.views.views import Views
 
 
@@ -21,6 +23,19 @@ def noise(n, widths, seed=0):
     rng = np.random.default_rng(seed)
     shared = rng.normal(size=(n, 2))
     return [shared @ rng.normal(size=(2, d)) + rng.normal(size=(n, d)) for d in widths]
+
+
+def test_a_fit_of_many_rows_leaves_linear_algebra_one_thread():
+    """Woken threads wait for each other where other programs keep the cores."""
+    users = []
+
+    def hear(title, done, total):
+        users.append(single_threaded_blas._users)
+
+    with lowered(exact_rows=100), progress.listen(hear):
+        S2MVTC(3, random_state=0).fit(noise(400, (5, 6)))
+    assert min(users) > 0
+    assert single_threaded_blas._users == 0
 
 
 variants = st.fixed_dictionaries(

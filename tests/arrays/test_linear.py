@@ -44,6 +44,51 @@ def test_leading_vectors_of_every_solver(xp, size, monkeypatch):
     assert (np.sum(found**3, axis=0) >= 0).all()
 
 
+@pytest.mark.parametrize("n_largest", [1, 9, 10, 40])
+def test_some_of_the_eigenvectors_by_either_solver(n_largest):
+    half = np.random.default_rng(0).normal(size=(60, 40))
+    gram = half.T @ half
+    values, vectors = eigh(gram, n_largest)
+    assert values.shape == (n_largest,)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(gram)[-n_largest:])
+    np.testing.assert_allclose(gram @ vectors, vectors * values, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(900, 700), (700, 900)])
+def test_jobs_of_the_lanczos_steps_make_up_the_whole(shape, monkeypatch):
+    """Halves of a sparse H, or of its dense Gram, each in a job of its own."""
+    monkeypatch.setattr("manyview.arrays.linear.MANY_ENTRIES", 100)
+    rng = np.random.default_rng(1)
+    h = sp.random_array(shape, density=0.02, rng=rng, format="csr")
+    done = []
+
+    def by_jobs(jobs):
+        done.append(len(jobs))
+        return [job() for job in jobs[::-1]][::-1]
+
+    for matrix in (h, (h.T @ h).toarray()):
+        values, vectors = leading(matrix, 6, by_jobs)
+        assert set(done) == {2}
+        done.clear()
+        np.testing.assert_allclose(values, leading(h, 6)[0], rtol=1e-6)
+        gram = h.T @ h
+        np.testing.assert_allclose(gram @ vectors, vectors * values, atol=1e-4)
+
+
+def test_panels_of_a_sparse_gram_make_up_the_whole():
+    rng = np.random.default_rng(2)
+    columns = np.argsort(rng.random((80, 1300)), axis=1)[:, :4]
+    weights, done = rng.random((80, 4)), []
+
+    def by_jobs(jobs):
+        done.append(len(jobs))
+        return [job() for job in jobs[::-1]]
+
+    found = sparse_gram(columns, weights, 1300, by_jobs)
+    assert done == [3]
+    np.testing.assert_array_equal(found, sparse_gram(columns, weights, 1300))
+
+
 @pytest.mark.parametrize("n_largest", [3, 30, 60])
 def test_leading_vectors_of_a_tridiagonal_matrix_by_either_solver(n_largest):
     half = np.random.default_rng(0).normal(size=(90, 60))

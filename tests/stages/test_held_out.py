@@ -48,6 +48,26 @@ def heard(views, labels):
     return held_out(columns, labels, 3).scores(labels)
 
 
+def test_rows_stay_in_their_own_precision():
+    """Twice the digits say nothing more of rows that have half of them."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(300, 12)) * np.linspace(3.0, 0.1, 12)
+    labels = np.argmax(x[:, :3], axis=1)
+    said = {}
+    for kind in (np.float32, np.float64):
+        rows = x.astype(kind)
+        straight = see_straight(rows, np.ones(300, dtype=bool), 5)
+        views = [seen(rows), straight]
+        assert {own.points.dtype for own in views} == {np.dtype(kind)}
+        columns = in_columns([views], np.arange(300))
+        assert {own.points.dtype for _, own in columns} == {np.dtype(kind)}
+        said[kind] = held_out(columns, labels, 3).scores(labels)
+    # What the scores of a fit are worth is sought with two digits.
+    pair = [scores / np.linalg.norm(scores) for scores in said.values()]
+    np.testing.assert_allclose(*pair, atol=2e-3)
+    assert np.mean(pair[0].argmax(axis=1) == pair[1].argmax(axis=1)) > 0.99
+
+
 @pytest.mark.parametrize("n_clear", [0, 5])
 def test_which_of_level_directions_come_first_says_nothing(n_clear, monkeypatch):
     """Rows far from all others have directions of one size; only some find room."""

@@ -7,7 +7,15 @@ from sklearn.base import clone
 from manyview import S2MVTC, SequenceS2MVTC
 from manyview.engine.contract import lowered
 from manyview.engine.local import LocalEngine
-from manyview.stages.rounds import Weights, objective, view_counts
+from manyview.stages.anchors import Features, Kernel
+from manyview.stages.rounds import (
+    GraphStart,
+    Weights,
+    graph_start_step,
+    objective,
+    view_counts,
+)
+from manyview.stages.scaling import Scaling
 from manyview.views.views import Block
 
 pytestmark = pytest.mark.filterwarnings("ignore::manyview.errors.OrderWarning")
@@ -20,6 +28,23 @@ def test_view_counts():
     assert found.tolist() == [[0.5], [2.0]]
     everywhere = Block(0, (), np.ones((5, 2), dtype=bool))
     assert view_counts(everywhere, np.ones((5, 3)), (0.5, 1.5)).tolist() == [[2.0]]
+
+
+def test_first_products_about_a_centre_are_as_exact_as_the_features():
+    """Of the plain ones the mean alone would cost a float32 sum three digits."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(2000, 8)).astype(np.float32)
+    kernels = (Kernel("rbf", x[:40].astype(np.float64), 9.0),)
+    features = Features((Scaling("none"),), kernels, (np.zeros(40),), (None,))
+    block = Block(0, (x,), np.ones((2000, 1), dtype=bool))
+    F = np.linalg.qr(rng.normal(size=(2000, 6)))[0].astype(np.float32)
+    found = {}
+    for name, centres in (("plain", ()), ("about", (np.full(40, 0.8, np.float32),))):
+        how = GraphStart(features._replace(centres=centres), np.ones(6), centre=False)
+        found[name] = graph_start_step(block, {"F": F}, how).stats["P0"]
+    assert found["about"].dtype == np.float64
+    np.testing.assert_allclose(found["about"], found["plain"], atol=1e-4)
+    assert np.abs(found["about"] - found["plain"]).max() > 0
 
 
 def test_objective_from_small_matrices_equals_the_one_from_all_rows():
