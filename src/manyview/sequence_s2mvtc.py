@@ -209,9 +209,7 @@ class SequenceS2MVTC(PassClusterer):
         with self._engine_for(views) as engine:
             given = {"order": order, "groups": groups, "trace": trace}
             saved = self._open_checkpoint(**given)
-            self._settle_n_clusters(engine, saved)
-            size = self._sample_size(engine)
-            drawn, scalings, seeds = self._draw(engine, size, saved)
+            drawn, scalings, seeds = self._draw_rows(engine, saved)
             setup = saved.load("setup")
             if setup is None:
                 ready = prepare_features(self, engine, drawn, scalings, seeds)
@@ -230,10 +228,8 @@ class SequenceS2MVTC(PassClusterer):
         check_sequence_settings(self)
         views = self._views_to_fit(X)
         with self._engine_for(views) as engine:
-            self._settle_n_clusters(engine, NO_CHECKPOINT)
-            size = self._sample_size(engine)
-            drawn, scalings, seeds = self._draw(engine, size, NO_CHECKPOINT)
-            return prepare_features(self, engine, drawn, scalings, seeds)
+            drawn = self._draw_rows(engine, NO_CHECKPOINT)
+            return prepare_features(self, engine, *drawn)
 
     def fit_prepared(
         self, X: Any, ready: Prepared, *, order: Any = None, groups: Any = None
@@ -259,30 +255,26 @@ class SequenceS2MVTC(PassClusterer):
         drawn, seeds = ready.drawn, ready.seeds
         return self._run(engine, drawn, seeds, setup, sequence, None, NO_CHECKPOINT)
 
-    def _sample_size(self, engine: Engine) -> int:
+    def _draw_rows(self, engine: Engine, saved: NoCheckpoint) -> Any:
         """Rows drawn once by content, for anchors, the start and the k-means starts."""
+        self._settle_n_clusters(engine, saved)
         wanted = self.n_anchors or self.usual_anchors
         m = anchor_count(wanted, engine.n_samples, self.n_clusters_)
         per_anchor = ROWS_PER_ANCHOR if self.anchors == "kmeans" else 1
         graph_rows = sample_size(setting(self, "n_graph_anchors"), self.n_views_)
-        return max(m * per_anchor, PRINCIPAL_ROWS, graph_rows, self.n_clusters_)
+        size = max(m * per_anchor, PRINCIPAL_ROWS, graph_rows, self.n_clusters_)
+        return self._draw(engine, size, saved)
 
     def _find_order(
         self, n_samples: int, order: Any, groups: Any
     ) -> RowSequence | None:
         """The sequence to smooth along; none where the smoothing has no weight."""
-        given = {"order": order, "groups": groups}
+        given: Any = {"order": order, "groups": groups}
         self.fitted_along_ = tuple(n for n, key in given.items() if key is not None)
         if self.smoothing_weight:
             usual = min(setting(self, "n_low"), n_samples // 2 + 1)
-            return make_sequence(
-                n_samples,
-                order=order,
-                groups=groups,
-                n_low=self.n_low or usual,
-                min_duration=self.min_duration,
-                periodic=self.periodic,
-            )
+            given |= {"n_low": self.n_low or usual, "periodic": self.periodic}
+            return make_sequence(n_samples, min_duration=self.min_duration, **given)
         if order is not None or groups is not None:
             raise InputError(
                 "smoothing_weight=0 does not use order= or groups=. Leave them out, or "
@@ -308,30 +300,20 @@ class SequenceS2MVTC(PassClusterer):
         if self.assign == "published":
             keep_first_labels(engine, drawn.rows[: self.n_clusters_])
         with progress.finish_the_round():
-            history = run_rounds(
-                engine,
-                setup.start.features,
-                setup.ridges,
-                sequence_weights(self, setup),
-                setup.first,
-                max_iter=self.max_iter,
-                sequence=wide,
-                trace=rows,
-                saved=saved,
-            )
+            of = (setup.start.features, setup.ridges, sequence_weights(self, setup))
+            how: Any = {"sequence": wide, "trace": rows, "max_iter": self.max_iter}
+            history = run_rounds(engine, *of, setup.first, saved=saved, **how)
             # Centres of a fit that was stopped early are no step of the whole one.
             whole = len(history.objective) == self.max_iter
-            found = self._cluster(
-                engine, drawn, seeds[2], saved if whole else NO_CHECKPOINT
-            )
+            kept = saved if whole else NO_CHECKPOINT
+            found = self._cluster(engine, drawn, seeds[2], kept)
             self._store_rounds(engine, drawn, setup, history, found)
             if rows is not None:
                 self.trace_ = caller_trace(history.trace, engine, trace)
             self.__dict__.pop("order_report_", None)
             if sequence is not None:
-                self.order_report_ = order_report(
-                    to_host(self.labels_), sequence, self.n_clusters_
-                )
+                labels = to_host(self.labels_)
+                self.order_report_ = order_report(labels, sequence, self.n_clusters_)
                 warn_of_order(self.order_report_)
         return self
 
@@ -344,19 +326,12 @@ class SequenceS2MVTC(PassClusterer):
             return correlation_kmeans(engine, rows[:n_clusters])
         if self.assign == "published":
             return first_labels_kmeans(engine, n_clusters)
-        return kmeans(
-            engine, n_clusters, rows, n_init=self.n_init, seed=seed, saved=saved
-        )
+        how: Any = {"n_init": self.n_init, "seed": seed, "saved": saved}
+        return kmeans(engine, n_clusters, rows, **how)
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
-        return rounds_cost(
-            n_samples,
-            n_features,
-            itemsize,
-            self,
-            graph=self.graph,
-            n_rounds=self.max_iter,
-        )
+        how: Any = {"graph": self.graph, "n_rounds": self.max_iter}
+        return rounds_cost(n_samples, n_features, itemsize, self, **how)
 
     def _replay(self, engine: Engine) -> None:
         """The passes of the fit that make B_bar, on other rows.

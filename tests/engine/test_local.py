@@ -45,6 +45,52 @@ def test_run_covers_every_row_once(views, block_rows):
     np.testing.assert_array_equal(engine.read("double"), 2 * first)
 
 
+class Counted(np.ndarray):
+    """Rows that count how often some of them are taken."""
+
+    taken = 0
+
+    def __getitem__(self, rows):
+        type(self).taken += 1
+        return np.asarray(self)[rows]
+
+
+def test_a_view_is_taken_only_when_a_step_asks_for_it():
+    """Once it is known that all rows have all views."""
+    arrays = [np.random.default_rng(v).normal(size=(50, 3)) for v in range(2)]
+    engine = LocalEngine(Views(arrays), np.float64, block_rows=25)
+    engine.run(sum_step, title="Sums")
+    for number, single in enumerate(engine._single):
+        own = engine.views.arrays[number].view(Counted)
+        single.arrays, engine.views.arrays = (own,), (own, own)
+    for step, taken in ((size_step, 0), (sum_step, 2), (twice_step, 2)):
+        Counted.taken = 0
+        engine.run(step, title="Sums")
+        assert Counted.taken == taken
+
+
+def twice_step(block, state, small):
+    assert len(block.views) == 2 and block.complete
+    np.testing.assert_array_equal(block.views[1], block.views[1])
+    return Result(note=block.start)
+
+
+@pytest.mark.parametrize("present", [None, [[1, 1]] * 30 + [[1, 0]] * 20])
+def test_every_pass_sees_the_same_rows(views, present):
+    given = Views(views.arrays, present=present)
+    engine = LocalEngine(given, np.float64, block_rows=10)
+
+    def rows_step(block, state, small):
+        return Result(note=(list(block.views), block.present, block.start))
+
+    (_, first), (_, second) = (engine.run(rows_step, title="Rows") for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a[1], b[1])
+        assert a[2] == b[2]
+        for x, y in zip(a[0], b[0], strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
 def test_sums_are_float64_and_do_not_alias_a_block(views):
     kept = []
 
@@ -203,9 +249,15 @@ def size_step(block, state, shared):
 
 @pytest.mark.parametrize(
     ("n_rows", "expected"),
-    [(500, [500]), (1001, [512, 489]), (3001, [1501, 1500]), (5000, [2048, 2048, 904])],
+    [
+        (500, [500]),
+        (1001, [512, 489]),
+        (3001, [1501, 1500]),
+        (5000, [1250, 1250, 1250, 1250]),
+        (10_000, [1667, 1667, 1667, 1667, 1667, 1665]),
+    ],
 )
-def test_few_rows_are_cut_in_halves(n_rows, expected):
+def test_rows_are_cut_into_as_many_blocks_for_each_of_two_cores(n_rows, expected):
     engine = LocalEngine(Views([np.ones((n_rows, 1))]), np.float64)
     _, lengths = engine.run(size_step, title="Sizes")
     assert lengths == expected

@@ -249,9 +249,12 @@ def test_every_way_to_the_inverse_agrees_where_it_is_safe(lam):
     gram = rotated([3.0, 2.0, 1.0, 0.5])
     wanted = np.linalg.inv(gram + lam * np.eye(4))
     made = ridge.factor_gram(gram, np.zeros(4), lam, 0.0)
-    assert isinstance(made.factor, ridge.Weighed) == (lam > 1e-10)
+    ranked = ridge.factor_gram(gram, np.zeros(4), lam, 1e-30)
+    assert isinstance(made.factor, ridge.Factored) == (lam > 1e-10)
+    assert isinstance(ranked.factor, ridge.Weighed) == (lam > 1e-10)
     for found in (
         inverse_of(made),
+        inverse_of(ranked),
         ridge._inverse_by_eigenvectors(gram, lam),
         ridge._inverse(gram, lam),
     ):

@@ -12,7 +12,8 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,10 @@ class LocalEngine(InContentOrder):
         views = read_if_few(views, limit or MEMORY)
         rows = min(check_block_rows(block_rows), len(views))
         if block_rows is None:
-            # Not by the number of cores: labels are the same on every machine.
-            rows = min(rows, max(LEAST_ROWS, -(-len(views) // 2)))
+            # As many for each of two cores, or one waits at the end of every pass. Not
+            # by the number of cores: labels are the same on every machine.
+            pairs = -(-len(views) // (2 * rows))
+            rows = min(rows, max(LEAST_ROWS, -(-len(views) // (2 * pairs))))
         self.dtype = np.dtype(dtype)
         if limit is not None and block_rows is None:
             rows = rows_within(limit, rows, views.n_features, self.dtype)
@@ -101,6 +104,8 @@ class LocalEngine(InContentOrder):
             budget = Budget(limit, work)
         self._budget = budget
         self._state = RowState(self._slices, budget)
+        self._single = [self.views.in_order([v]) for v in range(self.views.n_views)]
+        self._whole: set[int] = set()  # blocks whose rows have all views
 
     @property
     def n_samples(self) -> int:
@@ -156,11 +161,16 @@ class LocalEngine(InContentOrder):
 
     def _block(self, number: int, views: bool) -> Block:
         rows = self._slices[number]
+        own = rows if self._order is None else self._order[rows]
+        if views and number not in self._whole:
+            block = self.views.block(own, self.dtype, start=rows.start)
+            if block.complete:
+                self._whole.add(number)
+            return block
+        alone = rows_alone(rows, self.views.n_views)
         if not views:
-            return rows_alone(rows, self.views.n_views)
-        if self._order is None:
-            return self.views.block(rows, self.dtype)
-        return self.views.block(self._order[rows], self.dtype, start=rows.start)
+            return alone
+        return replace(alone, views=RowsWhenAsked(self._single, own, self.dtype))
 
     def take(self, rows: Array) -> Block:
         """The chosen rows, in the order asked for."""
@@ -198,6 +208,20 @@ class LocalEngine(InContentOrder):
             return n_bytes <= MOST_SHARE * MEMORY
         remake = remake_flops / (CORE_RATE * CORES) * self.n_samples
         return self._budget.place(int(n_bytes), remake) != "again"
+
+
+class RowsWhenAsked(Sequence[Array]):
+    """Rows of all views, each taken when first asked for: most passes ask for none."""
+
+    def __init__(self, single: Sequence[Views], *how: Any) -> None:
+        self._n_views = len(single)
+        self._take = cache(lambda v: single[v].block(*how).views[0])
+
+    def __len__(self) -> int:
+        return self._n_views
+
+    def __getitem__(self, v: Any) -> Any:
+        return self._take(v)
 
 
 def read_if_few(views: Views, memory: int) -> Views:

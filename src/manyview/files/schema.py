@@ -88,6 +88,7 @@ RECORDS = {
     # What a checkpoint keeps besides.
     "ridge": _record("stages.ridge.Ridge", "reduce factor mean gram"),
     "weighed gram": _record("stages.ridge.Weighed", "gram lam"),
+    "factored gram": _record("stages.ridge.Factored", "lower"),
     "tridiagonal": _record(
         "arrays.linear.Tridiagonal", "reflectors scales diagonal beside values"
     ),

@@ -282,11 +282,10 @@ def plain_features(
     on_device = is_torch_array(drawn.block.views[0])  # multiplies float64 as fast
     if on_device or (lam is None and not rough):
         return found
-    weight = math.inf if lam is None else lam
     few = [drawn.view(v)[:CENTRE_ROWS] for v in range(len(anchors))]
-    how = (weight, engine.n_samples)
-    phis = map(features, few, scalings, kernels)
-    centres = side_by_side([partial(ridge.quick_centre, phi, *how) for phi in phis])
+    views = list(zip(few, scalings, kernels, strict=True))
+    quick = partial(ridge.quick_centre, lam=lam, n_samples=engine.n_samples)
+    centres = at_once(lambda of: quick(features(*of)), views, few[0])
     return found._replace(centres=tuple(centres))
 
 
@@ -340,16 +339,16 @@ def gram_step(block: Block, state: State, shared: Features) -> Result:
     block = hide_empty_rows(block, shared.scalings)
     if shared.sampled:
         rows = namespace(state[SAMPLED]).nonzero(state[SAMPLED])[0]
-    for v, x in enumerate(block.views):
+    for v in range(block.present.shape[1]):
         there = chosen = block.there(v)
         stats[f"all{v}"] = count_rows(there, len(block))
         if there is not None and rows is not None:
             chosen = there[to_host(rows)]
         if rows is not None and not shared.keep:
-            phi = features(x[rows], shared.scalings[v], shared.kernels[v])
-            phi = masked(phi, chosen)
+            some = block.views[v][rows]
+            phi = masked(features(some, shared.scalings[v], shared.kernels[v]), chosen)
         else:
-            phi = masked(_first_features(x, state, shared, v), there)
+            phi = masked(_first_features(block, state, shared, v), there)
             if shared.keep:
                 kept[f"Phi{v}"] = phi
                 if f"D{v}" in state:
@@ -364,10 +363,10 @@ def gram_step(block: Block, state: State, shared: Features) -> Result:
     return Result(state=kept, stats=stats, replaces=replaces)
 
 
-def _first_features(x: Array, state: State, shared: Features, v: int) -> Array:
+def _first_features(block: Block, state: State, shared: Features, v: int) -> Array:
     """Phi from the distances that the width pass has left, or from the view."""
     if f"D{v}" not in state:
-        return features(x, shared.scalings[v], shared.kernels[v])
+        return features(block.views[v], shared.scalings[v], shared.kernels[v])
     return exp_of(state[f"D{v}"], _exponent(shared.kernels[v]))
 
 

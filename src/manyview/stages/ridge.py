@@ -22,10 +22,11 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import scipy.linalg
 from array_api_compat import is_numpy_array, is_torch_array
 
 from manyview.arrays import linear, ops
-from manyview.arrays.ops import Array, namespace
+from manyview.arrays.ops import Array, Matrix, namespace
 from manyview.engine.threads import at_once, side_by_side
 
 # Below this share of the largest, an eigenvalue of a float64 Gram is rounding.
@@ -34,6 +35,8 @@ FLOOR = 1e-14
 PANELS = 4
 # Of the ridge weight: no more than float32 features bring into their Gram anyway.
 MOST_ROUNDING = 0.02
+# Columns whose products show how large the errors are: thousands of them.
+ERROR_COLUMNS = 64
 # Weights to choose from, in units of the mean eigenvalue of the Gram: neither rows
 # nor anchors change them. Beyond 1 nothing is left of the fit.
 SHARES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -57,6 +60,12 @@ class Weighed(NamedTuple):
     lam: float
 
 
+class Factored(NamedTuple):
+    """The Cholesky factor of a Gram on the host with the one weight it is for."""
+
+    lower: Matrix
+
+
 class Ridge(NamedTuple):
     """The factored Gram of one view's centred features.
 
@@ -64,7 +73,7 @@ class Ridge(NamedTuple):
     ----------
     reduce : array (m, rank) or None
         Turns Phi into Psi; None when Phi itself is kept.
-    factor : Weighed, array (m, m) or (rank,)
+    factor : Factored, Weighed, array (m, m) or (rank,)
         The Gram with lam, the inverse of the two (on a device, or where only some
         directions remain), or the shrinkages s/(s+lam).
     mean : array (m,) or (rank,)
@@ -74,7 +83,7 @@ class Ridge(NamedTuple):
     """
 
     reduce: Array | None
-    factor: Weighed | Array
+    factor: Factored | Weighed | Array
     mean: Array
     gram: Array
 
@@ -105,7 +114,7 @@ def block_gram(phi: Array, *, exact: bool = True) -> tuple[Array, Array]:
     return gram, sums
 
 
-def quick_centre(some: Array, lam: float, n_samples: int) -> Array | None:
+def quick_centre(some: Array, lam: float | None, n_samples: int) -> Array | None:
     """What to take off the features so that their Gram may be float32, or None.
 
     Most of a feature is its mean, and so is most of the rounding: without it the
@@ -114,7 +123,7 @@ def quick_centre(some: Array, lam: float, n_samples: int) -> Array | None:
     if not is_numpy_array(some) or some.dtype != np.float32:
         return None
     centre = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-    if lam == np.inf or _rounding(some - centre, n_samples) <= MOST_ROUNDING * lam:
+    if lam is None or _rounding(some - centre, n_samples) <= MOST_ROUNDING * lam:
         return centre
     return None
 
@@ -123,12 +132,14 @@ def _rounding(some: Array, n_samples: int) -> float:
     """Norm of the error of a float32 Gram of many such rows.
 
     Errors of blocks are independent: they grow with the root of the number of rows.
-    A symmetric matrix of independent errors has the norm 2 √m times their size.
+    A symmetric matrix of independent errors has the norm 2 √m times their size, which
+    a few of its rows show.
     """
-    error = block_gram(some)[0] - block_gram(some, exact=False)[0]
+    few = some[:, :ERROR_COLUMNS]
+    error = ops.in_float64(few).T @ ops.in_float64(some) - few.T @ some
+    size = float(np.linalg.norm(error)) / math.sqrt(max(error.size, 1))
     blocks = n_samples / max(len(some), 1)
-    size = float(np.linalg.norm(error)) / math.sqrt(max(len(error), 1))
-    return 2.0 * size * math.sqrt(blocks)
+    return 2.0 * size * math.sqrt(some.shape[1] * blocks)
 
 
 def centred_gram(total: Array, sums: Array, count: float) -> Array:
@@ -150,16 +161,22 @@ def factor_gram(
     below `rank_tol`, or s is rounding: a cut relative to the largest s alone
     changes the labels. More than half of the directions left: keep Phi. Without
     `reduces` Phi is kept as well, with the factor of the directions that remain.
-    On a device all remain: to find the directions takes longer than they save.
+    On a device all remain: to find the directions takes longer than they save. Where
+    none may go (a `rank_tol` of 0) nobody asks for the eigenvalues.
     """
     if not is_numpy_array(gram):
         return Ridge(None, _inverse(gram, lam), mean, gram)
-    found = linear.tridiagonal(gram)
-    if rank_tol > 0 and 2 * _kept(found.values, lam, rank_tol).sum() <= len(gram):
-        return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
-    if _is_safe(gram, lam):
+    if rank_tol > 0:
+        found = linear.tridiagonal(gram)
+        if 2 * _kept(found.values, lam, rank_tol).sum() <= len(gram):
+            return _reduced_ridge(gram, mean, lam, rank_tol, reduces)
+    if not _is_safe(gram, lam):
+        return Ridge(None, _inverse_by_eigenvectors(gram, lam), mean, gram)
+    if rank_tol > 0:
         return Ridge(None, Weighed(found, lam), mean, gram)
-    return Ridge(None, _inverse_by_eigenvectors(gram, lam), mean, gram)
+    # By NumPy: SciPy's holds the interpreter's lock, and other views would wait.
+    lower = np.linalg.cholesky(linear.plus_diagonal(gram, lam))
+    return Ridge(None, Factored(lower), mean, gram)
 
 
 def _kept(values: Array, lam: float, rank_tol: float) -> Array:
@@ -221,6 +238,10 @@ def reduced(phi: Array, mean: Array, reduce: Array) -> Array:
 
 def solve(ridge: Ridge, products: Array) -> Array:
     """Coefficients of the kept features: U, or diag(s/(s+lam)) P."""
+    if isinstance(ridge.factor, Factored):
+        # Its transpose lies column by column, as LAPACK has it: nothing is copied.
+        upper = (ridge.factor.lower.T, False)
+        return scipy.linalg.cho_solve(upper, products, check_finite=False)
     if isinstance(ridge.factor, Weighed):
         gram, lam = ridge.factor
         inside = linear.solve_shifted(gram, lam, linear.turned(gram, products))

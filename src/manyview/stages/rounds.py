@@ -74,13 +74,13 @@ class Round(NamedTuple):
     fits: tuple[Matrix, ...]
     offsets: tuple[Matrix, ...]
     smooth: tuple[Matrix, ...] | None
-    filtered: float
     beta: float
     of_views: tuple[float, ...]
     centre: bool
     by_length: bool
-    keep: bool
-    trace: Matrix | None
+    filtered: float = 0.0
+    keep: bool = False
+    trace: Matrix | None = None
     sums: str = "next"
 
 
@@ -314,13 +314,10 @@ def _next_round(
         fits=used,
         offsets=tuple(r.mean @ u for r, u in zip(ridges, used, strict=True)),
         smooth=smooth,
-        filtered=0.0,
         beta=weights.beta + (a if from_shared else 0.0),
         of_views=weights.of_views,
         centre=weights.centre,
         by_length=weights.by_length,
-        keep=False,
-        trace=None,
     )
 
 

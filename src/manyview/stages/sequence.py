@@ -86,11 +86,9 @@ def make_sequence(
     """Rows as they stand, or by `order`, within `groups`; checked."""
     key = _check_key(order, n_samples, "order")
     names = _check_key(groups, n_samples, "groups")
-    group = (
-        np.zeros(n_samples, np.intp)
-        if names is None
-        else np.unique(names, return_inverse=True)[1].ravel()
-    )
+    group = np.zeros(n_samples, np.intp)
+    if names is not None:
+        group = np.unique(names, return_inverse=True)[1].ravel()
     lengths = np.bincount(group)
     rows = position = np.arange(n_samples)
     if key is not None or names is not None:

@@ -77,15 +77,10 @@ def set_up_sequence(model: Any, ready: Prepared, *, reduces: bool) -> Setup:
         start = principal_start(drawn, features, ridges, width, seeds[1], signs=signs)
         first = start_from_directions(engine, start, ridges)
         return Setup(anchors, ridges, None, start, first, None, even)
-    spectrum = fit_graph(
-        engine,
-        drawn,
-        scalings,
-        n_clusters=model.n_clusters_,
-        n_anchors=setting(model, "n_graph_anchors"),
-        n_neighbors=setting(model, "n_neighbors"),
-        seed=seeds[1],
-    )
+    how: Any = {"n_clusters": model.n_clusters_, "seed": seeds[1]}
+    how["n_anchors"] = setting(model, "n_graph_anchors")
+    how["n_neighbors"] = setting(model, "n_neighbors")
+    spectrum = fit_graph(engine, drawn, scalings, **how)
     scale = frequency_weights(spectrum.values, model.n_clusters_)
     smooth = GraphStart(features, scale, model.row_norm == "zscore")
     first, _ = start_from_graph(engine, smooth, ridges)

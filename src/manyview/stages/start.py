@@ -78,8 +78,9 @@ def start_from_directions(
     total, _ = engine.run(direction_start_step, start, title="Start")
     if start.signs:
         return Carried(next_products(ridges, total), None)
-    pairs = zip(ridges, start.weights, strict=True)
-    return Carried([ridge.start_products(r, w) for r, w in pairs], None, start.weights)
+    pairs = list(zip(ridges, start.weights, strict=True))
+    found = at_once(lambda pair: ridge.start_products(*pair), pairs, ridges[0].gram)
+    return Carried(found, None, start.weights)
 
 
 def principal_start(

@@ -145,7 +145,6 @@ def scoring_round(
     ]
     pairs = zip(views, used, fits, strict=True)
     offsets = [seen.mean @ fit - constants for seen, fit, (_, constants) in pairs]
-    how: dict[str, Any] = {"smooth": None, "filtered": 0.0, "beta": 0.0}
+    how: dict[str, Any] = {"smooth": None, "beta": 0.0, "sums": "nobody"}
     how |= {"of_views": (1.0,) * len(views), "centre": False, "by_length": True}
-    how |= {"keep": False, "trace": None, "sums": "nobody"}
     return Round(features, tuple(used), tuple(offsets), **how)

@@ -48,7 +48,7 @@ class Block:
     """
 
     start: int
-    views: tuple[Array, ...]
+    views: Sequence[Array]
     present: Array
 
     def __len__(self) -> int:
