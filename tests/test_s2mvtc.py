@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC
+from manyview import S2MVTC, AnchorSpectral, SequenceS2MVTC, load_model
 from manyview.engine.contract import lowered
 from manyview.engine.threads import single_threaded_blas
 from manyview.errors import DegenerateWarning, InputError, InputTypeError, ManyviewError
@@ -350,3 +351,24 @@ def test_many_rows_are_clustered_from_sampled_grams(three_views, dtype):
     assert adjusted_rand_score(model.labels_[order], other.labels_) > 0.999
     assert np.array_equal(fresh, model.labels_[:50])
     assert model._passes.rounds[0].features.sampled
+
+
+def test_many_rows_of_words_take_any_order_storage_and_way(tmp_path):
+    rng = np.random.default_rng(0)
+    share = rng.gamma(0.2, size=(4, 700))
+    topics = rng.integers(4, size=900)
+    counts = rng.multinomial(60, (share.T / share.sum(axis=1)).T[topics]).astype(float)
+    dense = np.eye(4)[topics] + rng.normal(size=(900, 4))
+    words, order = csr_array(counts), rng.permutation(900)
+    with lowered(exact_rows=300):
+        model = S2MVTC(4, random_state=0).fit([words, dense])
+        assert model.anchors_[0].shape[1] < 700
+        assert adjusted_rand_score(topics, model.labels_) == 1.0
+        again = S2MVTC(4, random_state=0).fit([words[order], dense[order]])
+        np.testing.assert_array_equal(again.labels_, model.labels_[order])
+        np.testing.assert_array_equal(again.embedding_, model.embedding_[order])
+        stored = S2MVTC(4, random_state=0).fit([counts, dense])
+        assert adjusted_rand_score(stored.labels_, model.labels_) == 1.0
+    model.save(tmp_path / "model.manyview")
+    for own in (model, load_model(tmp_path / "model.manyview")):
+        np.testing.assert_array_equal(own.predict([words, dense]), model.labels_)

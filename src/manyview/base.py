@@ -286,7 +286,9 @@ class PassClusterer(
         check_views_speak(drawn, names)
         if any(m.n_rows < engine.n_samples for m in drawn.moments):
             check_views_overlap(engine, drawn, names, self.n_clusters_)
-        scalings = choose_scalings(drawn, self.scaling, self.n_clusters_)
+        how = self.scaling, self.n_clusters_
+        many = engine.n_samples > sizes.exact_rows
+        scalings = choose_scalings(drawn, *how, many=many)
         seeds = [child_seed(rng) for _ in range(3)]
         return drawn.without_empty_rows(scalings), scalings, seeds
 

@@ -24,6 +24,16 @@ def measured_parts(path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("children_here")
+def test_quick_benchmark_of_text_measures_both(run, tmp_path):
+    run("text", "--quick", "--out", tmp_path / "found.json")
+    ours, other = json.loads((tmp_path / "found.json").read_text("utf-8"))["results"]
+    assert ours["method"] == "S2MVTC" and ours["times the data"] > 1.0
+    ratio = ours["seconds"] / other["seconds"]
+    assert ours["times the other"] == pytest.approx(ratio)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("children_here")
 @pytest.mark.parametrize("name", ["single_node", "growth"])
 def test_quick_benchmark_measures_every_part(name, run, tmp_path):
     run(name, "--quick", "--out", tmp_path / "found.json")

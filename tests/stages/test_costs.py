@@ -94,5 +94,12 @@ def test_a_sparse_view_is_planned_by_what_it_stores():
     full = np.zeros((3000, 4000))
     sparse, dense = (plan_of(S2MVTC(3), Views([x, x])).seconds for x in (thin, full))
     assert sparse < dense / 5
+    # Of many rows no more than the directions they are compared along.
+    few, many = (
+        sp.random_array((9000, 5000), density=share, format="csr", rng=0)
+        for share in (0.005, 0.02)
+    )
+    plans = [plan_of(S2MVTC(3), Views([x, x])) for x in (few, many)]
+    assert plans[1].seconds < 1.2 * plans[0].seconds
     assert stored_widths(Views([thin, full])) == (8, 4000)
     assert stored_widths(Views([sp.csr_array(np.ones((30, 20)))])) == (20,)

@@ -10,6 +10,7 @@ from manyview.engine.local import LocalEngine, open_engine
 from manyview.errors import InputError
 from manyview.stages.scaling import (
     SCALINGS,
+    along_directions,
     apply_scaling,
     correlation_level,
     hide_empty_rows,
@@ -229,6 +230,53 @@ def test_root_scaling_is_the_unit_row_of_square_roots():
         found = apply_scaling(made, scaling_of(made, "root"))
         dense = found.toarray() if sp.issparse(found) else found
         np.testing.assert_allclose(dense, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]])
+
+
+def words(n_rows=900, n_terms=700, n_topics=5):
+    """Counts of texts whose topics have words of their own; the last is in no text."""
+    rng = np.random.default_rng(1)
+    share = rng.gamma(0.2, size=(n_topics, n_terms - 1))
+    share /= share.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(60, share[rng.integers(n_topics, size=n_rows)])
+    return sp.csr_array(np.pad(counts.astype(np.float64), ((0, 0), (0, 1))))
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_array.toarray])
+def test_wide_rows_of_zeros_are_compared_by_angle_along_few_directions(make):
+    x = words()
+    plain = scaling_of(x, "root")
+    scaling = along_directions(plain, make(x), 5)
+    assert scaling.directions.shape == (700, 128)
+    found = apply_scaling(make(x), scaling)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0)
+    # Leading ones: no other so many directions keep much more of the rows.
+    rows = apply_scaling(x, plain).toarray()
+    sizes = np.maximum((rows**2).mean(axis=0), 1e-12) ** 0.25
+    best = np.linalg.svd(rows / sizes, compute_uv=False)[:128]
+    kept = np.linalg.norm(rows @ scaling.directions) ** 2
+    assert 0.9 < kept / (best**2).sum() <= 1.0
+    np.testing.assert_allclose(
+        along_directions(plain, x, 5).directions, scaling.directions, atol=1e-10
+    )
+
+
+def test_a_row_of_words_that_no_drawn_row_has_is_a_row_of_zeros():
+    x = words()
+    other = sp.csr_array(np.eye(700)[-1:])
+    scaling = along_directions(scaling_of(x, "root"), x, 5)
+    assert not apply_scaling(other, scaling).any()
+
+
+def test_rows_that_few_directions_would_not_quicken_stay_as_they_are():
+    x = words()
+    plain = scaling_of(x, "root")
+    few = sp.csr_array(x.multiply(np.arange(700) % 8 == 0))
+    for rows in (x[:, :400], x[:400], few, x.toarray() + 1.0):
+        assert along_directions(plain, rows, 5) is plain
+    standard = scaling_of(x, "standard")
+    assert along_directions(standard, x, 5) is standard
+    assert along_directions(plain, x, 80).directions.shape[1] == 160
+    assert along_directions(plain, x, 100) is plain
 
 
 @pytest.mark.parametrize("factor", [1e-20, 1.0, 1e20])

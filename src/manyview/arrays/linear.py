@@ -44,6 +44,8 @@ SOME_OF_ALL = 4
 FEW_TIMES = 6
 # Below this share of the largest, an eigenvalue is rounding.
 NO_SIZE = 1e-9
+# An entry of a sparse product takes as long as so many of a dense one (timed).
+SPARSE_COST = 8
 # Directions beyond those asked for, which speed the filter up.
 SPARE = 10
 # Bounds of the Chebyshev filter: float64 holds a growth of e²⁴ beside 1.

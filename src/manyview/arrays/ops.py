@@ -145,9 +145,8 @@ def expanded_distances(x: Array, points: Array) -> Array:
     """
     if sp.issparse(x):
         a = points.astype(x.dtype, copy=False)
-        d = (-2.0 * x) @ np.ascontiguousarray(a.T)
+        d = (-2.0 * x) @ np.ascontiguousarray(a.T) + row_norms(a)
         d += row_norms(x)[:, None]
-        d += row_norms(a)
         return d
     a = cast(points, x)
     left = _lengthened(x, row_norms(x), 1.0)

@@ -42,7 +42,9 @@ RECORDS = {
         "stages.reach.Reach", "scalings landmarks radii counts distances labels"
     ),
     "scaling": _record(
-        "stages.scaling.Scaling", "kind root shift scale unit dtype", missing="gaps"
+        "stages.scaling.Scaling",
+        "kind root shift scale unit dtype directions",
+        missing="gaps",
     ),
     "kernel": _record("stages.anchors.Kernel", "name anchors width"),
     "features": _record(

@@ -80,7 +80,8 @@ def spread_rows(
     nearest = _distances(points, picks[0][:, None], each)[:, 0, :]
     pick: Any = partial(_pick, points, each, n_tries)
     if n_searches == 1 and not own_rows and is_numpy_array(lengths):
-        pick = partial(_pick_on_host, points, _turned(points), n_tries)
+        turned = -2.0 * rows.T if products is None else None
+        pick = partial(_pick_on_host, points, turned, n_tries)
     if is_on_gpu(lengths):
         pick = recorded(pick, lengths.device)
     while len(picks) < n_clusters:
@@ -106,11 +107,6 @@ def _pick(
     level = sums <= (1.0 + LEVEL_SUM) * xp.min(sums, axis=1, keepdims=True)
     best = xp.argmax(xp.astype(level, xp.int8), axis=1)
     return closer[each, best], tries[each, best]
-
-
-def _turned(points: Points) -> Any:
-    """−2 rowsᵀ, column by column, where inner products are yet to be found."""
-    return None if points.products is not None else -2.0 * points.rows.T
 
 
 def _pick_on_host(

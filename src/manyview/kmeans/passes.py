@@ -327,7 +327,9 @@ def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
     chunks = [slice(first, first + step) for first in range(0, n_rows, step)]
     for _ in range(n_steps):
         half = 0.5 * np.einsum("ij,ij->j", turned, turned)
-        nearest = np.concatenate([_best_scored(rows[c], turned, half) for c in chunks])
+        scores = (rows[chunk] @ turned for chunk in chunks)
+        near = [np.subtract(s, half, out=s).argmax(axis=1) for s in scores]
+        nearest = np.concatenate(near)
         counts = np.bincount(nearest, minlength=n_centres)
         share = (1.0 / counts[nearest]).astype(rows.dtype)
         place = (nearest, np.arange(n_rows))
@@ -336,12 +338,4 @@ def host_lloyd(rows: Any, centres: Matrix, n_steps: int) -> Matrix:
         across = means.T.toarray(order="C") if sp.issparse(means) else means.T
         turned = np.ascontiguousarray(across)
         turned[:, lost] = before[:, lost]
-    # Sparse rows are compared with such columns later on as well.
-    return turned.T if sp.issparse(rows) else np.ascontiguousarray(turned.T)
-
-
-def _best_scored(rows: Any, turned: Matrix, half: Matrix) -> Matrix:
-    """The number of every row's nearest centre: x·c less half its squared length."""
-    score = rows @ turned
-    score -= half
-    return np.asarray(np.argmax(score, axis=1))
+    return np.ascontiguousarray(turned.T)

@@ -19,6 +19,7 @@ from array_api_compat import is_torch_array
 
 from manyview.arrays.linear import (
     NO_SIZE,
+    SPARSE_COST,
     csr,
     eigh,
     leading,
@@ -64,8 +65,6 @@ VECTORS = 2
 SAMPLE_PER_ANCHOR = 10
 # A view whose graph has no gap at all still counts a little.
 LEAST_GAP = 1e-3
-# An entry of a sparse product takes as long as so many of a dense one (timed).
-SPARSE_COST = 8
 TIES = ("columns", "weights")
 TIE_BYTES = 12.0  # a number of 32 bits and a weight of at most 64
 
@@ -239,7 +238,8 @@ def build_graph(
         levels = found[first : first + len(counts)]
         for v, x in enumerate(drawn.block.views):
             turned = partial(turned_piece, v, dtype=scalings[v].dtype or x.dtype)
-            make = turned if sp.issparse(x) else partial(Piece, v)
+            sparse = sp.issparse(x) and scalings[v].directions is None
+            make = turned if sparse else partial(Piece, v)
             pieces += [make(level[v]) for level in levels]
     return Graph(scalings, tuple(pieces), n_neighbors, exact)
 

@@ -107,10 +107,7 @@ def choose_anchors(
         rows = [drawn.view(v)[:n_anchors] for v in range(len(scalings))]
         return tuple(map(dense, map(apply_scaling, rows, scalings)))
     search = [(n_anchors, seed)]
-    found = anchors_of_views(drawn, scalings, search, products=products)[0]
-    # Row by row: every block takes their lengths.
-    pairs = zip(drawn.block.views, found, strict=True)
-    return tuple(np.ascontiguousarray(a) if sp.issparse(x) else a for x, a in pairs)
+    return tuple(anchors_of_views(drawn, scalings, search, products=products)[0])
 
 
 def anchors_of_views(
@@ -118,20 +115,17 @@ def anchors_of_views(
     scalings: tuple[Scaling, ...],
     searches: Sequence[tuple[int, int]],
     *,
-    exact: bool = False,
     products: dict[int, Matrix] | None = None,
 ) -> list[list[Array]]:
     """Anchors of every view for each (number, seed), centres of a short k-means.
 
     All views see the same seed: a view's place must not matter. On the host, searches
-    run side by side; wide views are prepared one at a time, with `exact` in float64,
-    and their `products` are kept.
+    run side by side; wide views are prepared one by one, and their `products` are kept.
     """
     known = {} if products is None else products
 
     def prepared(v: int) -> Array:
-        rows = apply_scaling(drawn.view(v), scalings[v])
-        return in_float64(rows) if exact else rows
+        return apply_scaling(drawn.view(v), scalings[v])
 
     n_views = len(scalings)
     if is_torch_array(drawn.block.views[0]):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from manyview.arrays.linear import SPARSE_COST
 from manyview.engine.contract import sizes
 from manyview.engine.plan import Need, Plan, Work, make_plan
 from manyview.engine.scratch import parse_memory, work_bytes
@@ -24,7 +25,6 @@ from manyview.kmeans.passes import (
 )
 from manyview.stages.anchor_graph import (
     MOST_DRAWS,
-    SPARSE_COST,
     VECTORS,
     resolutions,
     sample_size,
@@ -36,6 +36,7 @@ from manyview.stages.refining import (
     ROWS_PER_CLUSTER,
     affordable_rows,
 )
+from manyview.stages.scaling import DIRECTIONS
 from manyview.stages.sequence_settings import setting
 from manyview.views.arguments import check_count
 from manyview.views.disk_views import DiskViews
@@ -119,7 +120,9 @@ def plan_of(model: Any, data: Views | Shape, workers: int = 0) -> Plan:
     limit = model.memory_limit
     stored = widths if isinstance(data, Shape) else stored_widths(data)
     priced = zip(widths, stored, strict=True)
-    priced_widths = tuple(min(w, SPARSE_COST * s) if s < w else w for w, s in priced)
+    most = DIRECTIONS if n_samples > sizes.exact_rows else max(widths)
+    wide = (min(w, SPARSE_COST * s, most) if s < w else w for w, s in priced)
+    priced_widths = tuple(wide)
     cost = model._cost(n_samples, priced_widths, dtype.itemsize)
     work = Work(
         n_samples=n_samples,

@@ -44,6 +44,7 @@ from manyview.errors import DegenerateWarning, InputError
 from manyview.stages.scaling import (
     Moments,
     Scaling,
+    along_directions,
     apply_scaling,
     hide_empty_rows,
     make_scaling,
@@ -251,14 +252,15 @@ def check_views_speak(drawn: Draw, names: Sequence[str]) -> None:
 
 
 def choose_scalings(
-    drawn: Draw, kind: str | None, n_clusters: int
+    drawn: Draw, kind: str | None, n_clusters: int, *, many: bool = False
 ) -> tuple[Scaling, ...]:
-    """The scaling of every view: the named one, or what its drawn rows suggest."""
+    """The scaling of every view: the named one, or what rows suggest; for `many`."""
     found = []
     for v, moments in enumerate(drawn.moments):
         rows = drawn.view(v)
         own = suggest(moments, rows, n_clusters) if kind == "auto" else kind
-        found.append(mark_gaps(make_scaling(moments, own), rows, n_clusters))
+        made = mark_gaps(make_scaling(moments, own), rows, n_clusters)
+        found.append(along_directions(made, rows, n_clusters) if many else made)
     return tuple(found)
 
 
