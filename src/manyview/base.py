@@ -23,7 +23,7 @@ from sklearn.utils import Tags, TransformerTags
 
 from manyview.arrays.ops import to_host
 from manyview.datasets.given import views_of
-from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint
+from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
 from manyview.engine.dask_workers import worker_count
 from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
