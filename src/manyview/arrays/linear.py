@@ -62,8 +62,7 @@ def eigh(matrix: Array, n_largest: int | None = None) -> tuple[Array, Array]:
     """
     size = matrix.shape[0]
     first = 0 if n_largest is None else max(size - n_largest, 0)
-    on_device = is_torch_array(matrix)
-    if on_device or SOME_OF_ALL * (size - first) >= size:
+    if not first or is_torch_array(matrix):
         # NumPy's and not SciPy's: that does the same and stops other threads.
         values, vectors = namespace(matrix).linalg.eigh(matrix)
         return values[first:], vectors[:, first:]
@@ -240,7 +239,7 @@ def leading(gram: Array, r: int, do_all: DoAll = one_by_one) -> tuple[Matrix, Ar
     if sp.issparse(gram):
         values, vectors = _of_factor(gram, r, do_all)
     elif _is_small(gram.shape[0], r, on_host=is_numpy_array(gram)):
-        values, vectors = eigh(gram, min(r, len(gram)))
+        values, vectors = _largest(gram, r)
     elif is_numpy_array(gram):
         start = np.sqrt(np.maximum(np.diag(gram), 0.0))
         parts = np.array_split(gram.astype(np.float32), 2)
@@ -259,6 +258,13 @@ def leading(gram: Array, r: int, do_all: DoAll = one_by_one) -> tuple[Matrix, Ar
     vectors = xp.flip(vectors, axis=1)[:, :kept]
     sides = xp.sum(vectors * vectors * vectors, axis=0)  # a power takes ten times
     return found[:kept].copy(), xp.where(sides < 0, -vectors, vectors)
+
+
+def _largest(gram: Array, r: int) -> tuple[Array, Array]:
+    """The largest eigenvalues, ascending, and their vectors, of any sign."""
+    r = min(r, len(gram))
+    values, vectors = eigh(gram, r if SOME_OF_ALL * r < len(gram) else None)
+    return values[len(gram) - r :], vectors[:, len(gram) - r :]
 
 
 def leading_values(gram: Array, r: int) -> Matrix:
@@ -281,7 +287,7 @@ def _of_factor(h: Any, r: int, do_all: DoAll) -> tuple[Matrix, Matrix]:
     flat = tall.T.tocsr()
     size = tall.shape[1]
     if _is_small(size, r, on_host=True):
-        values, vectors = eigh((flat @ tall).toarray(), min(r, size))
+        values, vectors = _largest((flat @ tall).toarray(), r)
     else:
         start = np.sqrt(np.asarray(tall.multiply(tall).sum(axis=0)).ravel())
         rough = partial(_halved, _halves(tall.astype(np.float32)), do_all)
