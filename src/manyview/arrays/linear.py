@@ -264,7 +264,7 @@ def _largest(gram: Array, r: int) -> tuple[Array, Array]:
     """The largest eigenvalues, ascending, and their vectors, of any sign."""
     r = min(r, len(gram))
     values, vectors = eigh(gram, r if SOME_OF_ALL * r < len(gram) else None)
-    return values[len(gram) - r :], vectors[:, len(gram) - r :]
+    return values[len(values) - r :], vectors[:, len(values) - r :]
 
 
 def leading_values(gram: Array, r: int) -> Matrix:
