@@ -146,6 +146,18 @@ def test_neighbours_are_sought_in_two_parts_at_most(parted, exact_rows, n_parts)
         assert np.bincount(sized.labels_).tolist() == [300] * 4
 
 
+@pytest.mark.parametrize("known", [{}, {"cluster_sizes": "equal"}])
+def test_rows_on_a_device_get_the_same_clusters(parted, known):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    views = make_views(1200, (6, 5), 4, noise=2.0, random_state=0)
+    there = [torch.as_tensor(np.array(x)) for x in views.arrays]
+    with lowered(exact_rows=450):
+        here = S2MVTC(4, random_state=0).fit(views, **known)
+        model = S2MVTC(4, random_state=0).fit(there, **known)
+        np.testing.assert_array_equal(model.predict(there), model.labels_)
+    np.testing.assert_array_equal(model.labels_, here.labels_)
+
+
 def test_a_resumed_fit_looks_at_as_many_rows(parted, tmp_path, monkeypatch):
     """Of sparse rows these follow from entries, which drawn rows tell of."""
     views = make_views(1200, (6, 5), 4, noise=2.0, random_state=0)

@@ -16,12 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.linear import where_exact
-from manyview.arrays.ops import (
-    Matrix,
-    like,
-    namespace,
-    to_host,
-)
+from manyview.arrays.ops import Array, Matrix, like, namespace, to_host
 from manyview.engine.contract import cut
 from manyview.engine.threads import Background, side_by_side
 from manyview.stages.block_model import (
@@ -52,7 +47,7 @@ from manyview.stages.neighbour_graph import (
     rows_of,
 )
 from manyview.stages.sampling import Draw
-from manyview.stages.scaling import Scaling, apply_scaling, inverse
+from manyview.stages.scaling import Scaling, apply_scaling
 
 # Neighbourhoods whose graphs are summed, and how many ties of a view's rows they may
 # come to: more take Leiden longer than all the rest of a fit. Several sizes were
@@ -127,7 +122,7 @@ class Sought:
         told = most_told(rows, others, self._n_clusters)
         labels = settled(rows, self._labels(), told, self._n_clusters)
         labels = moved_as_seen(rows, self.columns(), labels, self._n_clusters)
-        everywhere = labels[rows.place]
+        everywhere: Matrix = labels[rows.place]
         if wanted is None:
             return everywhere
         counts = np.bincount(everywhere, minlength=self._n_clusters)
@@ -165,23 +160,21 @@ def most_told(rows: RowGraph, several: list[Matrix], n_clusters: int) -> Matrix:
     return best
 
 
-def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> Matrix:
+def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> Array:
     """The labels of the graph's rows, or what the embedding says, moved by views."""
     if tells_more(rows.of_views, others, labels, n_clusters):
-        moved: Matrix = moved_by_views(rows.of_views, others, n_clusters)
+        moved = moved_by_views(rows.of_views, others, n_clusters)
         if np.mean(moved == others) >= LEAST_KEPT:
             return moved
-    found: Matrix = moved_by_views(rows.of_views, labels, n_clusters)
-    return found
+    return moved_by_views(rows.of_views, labels, n_clusters)
 
 
 def moved_as_seen(
     rows: RowGraph, columns: SeenColumns, labels: Matrix, n_clusters: int
-) -> Matrix:
+) -> Array:
     """The labels of the graph's rows, moved by what whole views say of them as well."""
     said = held_out(columns, labels, n_clusters)
-    moved: Matrix = moved_by_views(rows.of_views, labels, n_clusters, said.scores)
-    return moved
+    return moved_by_views(rows.of_views, labels, n_clusters, said.scores)
 
 
 def sized_as_seen(
@@ -190,10 +183,10 @@ def sized_as_seen(
     """Labels of all drawn rows in clusters of these sizes, by all that moves rows."""
     said, first = held_out(columns, labels, n_clusters), first_of(rows.place)
 
-    def scored(labels: Matrix) -> Matrix:
+    def scored(labels: Matrix) -> Array:
         own = labels[first]
         gains = gains_of_views(rows.of_views, own, n_clusters)
-        return np.asarray(gains + SAID_OF_SIZED * said.scores(own))[rows.place]
+        return (gains + SAID_OF_SIZED * said.scores(own))[rows.place]
 
     return drawn_to_sizes(scored, labels[rows.place], n_clusters, wanted)
 
@@ -267,19 +260,20 @@ def against_chance(graph: Any, parts: Graphs, present: Matrix) -> Any:
     """
     n_rows = present.sum(axis=0)
     pairs = np.maximum(n_rows * (n_rows - 1), 1)
-    some: Any = like(np.zeros(len(present), dtype=np.intp), graph.data)
-    per_pair = ties_to_clusters(parts, some, 1).sum(axis=0)[:, 0] / like(pairs, some)
-    xp, there = namespace(graph.data), like(present, some)
+    one: Array = like(np.zeros(len(present), dtype=np.intp), graph.data)
+    per_pair = ties_to_clusters(parts, one, 1).sum(axis=0)[:, 0] / like(pairs, one)
+    xp, there = namespace(graph.data), like(present, one)
 
-    def weight(i: Any, j: Any) -> Any:
+    def divided(data: Array, i: Array, j: Array) -> Array:
         chance = xp.astype(there[i] & there[j], xp.float64) @ per_pair
-        return inverse(chance)
+        known = chance > 0
+        return xp.where(known, data / xp.where(known, chance, 1.0), 0.0)
 
     if isinstance(graph, DeviceGraph):
-        return graph.times(weight)
-    row = np.repeat(np.arange(len(present)), np.diff(graph.indptr))
-    data = graph.data * weight(row, graph.indices)
-    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+        return graph.changed(divided)
+    rows = np.repeat(np.arange(len(present)), np.diff(graph.indptr))
+    weight = divided(graph.data, rows, graph.indices)
+    return sp.csr_array((weight, graph.indices, graph.indptr), shape=graph.shape)
 
 
 def neighbourhoods(n_rows: int, n_clusters: int) -> tuple[int, ...]:

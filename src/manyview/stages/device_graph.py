@@ -4,7 +4,7 @@ Entries of all views stand in one list. What is summed over them is summed row b
 so always in one order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,9 +96,9 @@ class DeviceGraph(NamedTuple):
         keys, total = _merged(keys, data[:, None], "sum")
         return self._replace(data=data), _of_keys(keys, total[:, 0], n)
 
-    def times(self, table: Array) -> "DeviceGraph":
-        """Every tie times the table's number for its two ends, of one view."""
-        return self._replace(data=self.data * table(self._rows(), self.indices))
+    def changed(self, how: Callable[..., Array]) -> "DeviceGraph":
+        """The graph of one view with ties made of these and of their two ends."""
+        return self._replace(data=how(self.data, self._rows(), self.indices))
 
     def pieces(self) -> tuple[int, Matrix]:
         """How many pieces of one view hang together, and which every row is in.

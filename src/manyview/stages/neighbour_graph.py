@@ -123,7 +123,7 @@ def first_of_kind(X: Any) -> IntArray:
         apart = (np.diff(side[order]) > near) | (np.diff(kind[order]) > 0)
         kind[order[1:]] = np.cumsum(apart)  # the first row's stays 0
         if apart.all():
-            break
+            return np.arange(len(kind))
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     return np.asarray(first[kind])
 

@@ -17,14 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.arrays.linear import one_hot, where_exact
-from manyview.arrays.ops import (
-    Array,
-    Matrix,
-    in_float64,
-    like,
-    namespace,
-    to_host,
-)
+from manyview.arrays.ops import Array, Matrix, in_float64, like, namespace, to_host
 from manyview.engine.contract import Engine, sizes
 from manyview.kmeans.passes import (
     FIELD,
