@@ -8,12 +8,11 @@ from sklearn.metrics import mutual_info_score
 
 from manyview.stages.block_model import (
     LEAST_RATE,
-    _follow,
-    _ties_to_clusters,
+    follow,
     information,
-    members,
     moved_by_views,
     tells_more,
+    ties_to_clusters,
 )
 
 
@@ -55,15 +54,18 @@ def test_moves_raise_the_likelihood_and_find_the_planted_clusters(own):
 
 
 def test_ties_follow_the_rows_that_move(own):
-    graph = planted(own)
-    graph.data *= np.random.default_rng(1).uniform(size=graph.nnz)
-    graph = sp.csr_array(graph + graph.T)
-    moved = np.arange(0, 300, 7)
-    now = own.copy()
-    now[moved] = (own[moved] + 1) % 3
-    ties = _ties_to_clusters(graph, own, 3)
-    _follow(ties, graph[moved], own[moved], now[moved])
-    np.testing.assert_allclose(ties, _ties_to_clusters(graph, now, 3), atol=1e-12)
+    graphs = [planted(own, seed=seed) for seed in (0, 1)]
+    for v, graph in enumerate(graphs):
+        graph.data *= np.random.default_rng(v).uniform(size=graph.nnz)
+        graphs[v] = sp.csr_array(graph + graph.T)
+    some, now = slice(1, None, 2), own.copy()
+    better = np.arange(150) % 3 == 0
+    now[some] = np.where(better, (own[some] + 1) % 3, own[some])
+    ties = ties_to_clusters(graphs, own, 3)
+    ties = follow(ties, graphs, now, (some, better), own[some])
+    np.testing.assert_allclose(ties, ties_to_clusters(graphs, now, 3), atol=1e-12)
+    expected = graphs[1] @ np.eye(3)[now]
+    np.testing.assert_allclose(ties[:, 1], expected, atol=1e-12)
 
 
 def test_clusters_that_one_view_cannot_tell_apart_stay_apart_by_another(own):
@@ -134,8 +136,3 @@ def test_labels_must_tell_more_in_views_and_across_them(own):
     alone = [planted(own), 0.001 * stranger]
     in_own_view = np.where(own == 2, 1, own)
     assert information(alone, own, 3)[0] > information(alone, in_own_view, 3)[0]
-
-
-def test_members_are_rows_by_clusters():
-    found = members(np.array([2, 0, 2]), 4).toarray()
-    np.testing.assert_array_equal(found, np.eye(4)[[2, 0, 2]])

@@ -22,12 +22,12 @@ from manyview.stages.held_out import (
     _side_by_side,
     held_out,
     in_columns,
-    see,
     see_all,
     see_straight,
 )
 from manyview.stages.sampling import draw
 from manyview.stages.scaling import Scaling
+from manyview.stages.whole_rows import see
 from manyview.views.views import Block, Views
 
 

@@ -20,6 +20,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from manyview.arrays.ops import (
     Array,
     Matrix,
+    has_float64,
     in_float64,
     is_on_gpu,
     like,
@@ -177,6 +178,17 @@ def plus_diagonal(matrix: Array, value: float) -> Array:
     out = matrix.copy()
     np.fill_diagonal(out, out.diagonal() + value)
     return out
+
+
+def one_hot(labels: Array, size: int) -> Array:
+    """Rows × labels in float64, 1 where a row has the label."""
+    xp = namespace(labels)
+    return xp.eye(size, dtype=xp.float64, device=labels.device)[labels]
+
+
+def where_exact(array: Array) -> Array:
+    """The array where it is, or on the host where its device has no float64."""
+    return array if sp.issparse(array) or has_float64(array) else to_host(array)
 
 
 def weighted_rows(columns: Array, weights: Array, table: Array) -> Array:

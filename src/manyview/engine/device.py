@@ -47,8 +47,8 @@ HOST_BLOCK_ROWS = 8192
 # rows, their state.
 WORK_SHARE = 0.2
 STATE_SHARE = 0.85
-# Rows hashed at a time: 64-bit copies of their entries come and go.
-HASHED_ROWS = 16384
+# Entries of a view hashed at a time: 64-bit copies of them come and go.
+HASHED_ENTRIES = 2**24
 
 
 def find_device(wanted: str | None, views: Views) -> Any:
@@ -346,7 +346,8 @@ def rows_within(
 def _pieces(blocks: Sequence[Block]) -> Iterator[Block]:
     """Blocks cut smaller, for what makes wide copies of their entries."""
     for block in blocks:
-        for rows in cut(len(block), HASHED_ROWS):
+        widest = max(x.shape[1] for x in block.views)
+        for rows in cut(len(block), max(HASHED_ENTRIES // max(widest, 1), 1)):
             yield Block(
                 rows.start, tuple(x[rows] for x in block.views), block.present[rows]
             )

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from typing import Any, TypeVar
 
+from array_api_compat import is_torch_array
 from threadpoolctl import ThreadpoolController
 
 from manyview.arrays.ops import Array, is_on_gpu
@@ -79,10 +80,13 @@ def some_threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
         yield _waiting_threads(max(n_threads, CORES))
 
 
-def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """What the jobs return, in their order, whatever the number of threads."""
-    if len(jobs) == 1:
-        return [jobs[0]()]
+def side_by_side(jobs: Sequence[Callable[[], T]], where: Array = None) -> list[T]:
+    """What the jobs return, in their order, whatever the number of threads.
+
+    Those of arrays on a device, as `where`, in turn: threads would wait for each other.
+    """
+    if len(jobs) == 1 or is_torch_array(where):
+        return [job() for job in jobs]
     with single_threaded_blas, some_threads(min(CORES, len(jobs))) as pool:
         futures = [pool.submit(job) for job in jobs]
         try:

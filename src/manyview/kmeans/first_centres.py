@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_numpy_array
 
+from manyview.arrays.linear import where_exact
 from manyview.arrays.ops import (
     Array,
     Matrix,
@@ -190,19 +191,20 @@ def distinct_rows(
 
 def _repeats(rows: Array, products: Matrix | None = None) -> Matrix:
     """Which rows lie where an earlier one does, up to rounding."""
-    lengths = to_host(row_norms(rows)).astype(np.float64)
+    rows, found = where_exact(rows), []
+    lengths = in_float64(row_norms(rows))
     kind = np.finfo(str(rows.dtype).removeprefix("torch."))
     share = max(NO_DISTANCE, ROUNDED * float(kind.eps))
-    found = np.zeros(len(lengths), dtype=bool)
+    xp = namespace(lengths)
     for first in range(0, len(lengths), COMPARED):
         own = slice(first, first + COMPARED)
         before = slice(0, min(own.stop, len(lengths)))
         if products is None:
             d = rows[own] @ rows[before].T
-            d = to_host(d.toarray() if sp.issparse(d) else d)
+            d = d.toarray() if sp.issparse(d) else d
         else:
             d = products[own, before]
         both = lengths[own, None] + lengths[None, before]
-        near = both - 2.0 * d <= share * both
-        found[own] = np.tril(near, first - 1).any(axis=1)
-    return found
+        near = xp.tril(both - 2.0 * d <= share * both, k=first - 1)
+        found.append(xp.any(near, axis=1))
+    return to_host(xp.concat(found))

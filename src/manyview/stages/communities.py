@@ -15,11 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import Matrix, is_on_gpu, to_host
+from manyview.arrays.linear import where_exact
+from manyview.arrays.ops import Array, Matrix, like, namespace, to_host
 from manyview.engine.contract import cut
 from manyview.engine.threads import Background, side_by_side
-from manyview.stages.block_model import gains_of_views, moved_by_views, tells_more
+from manyview.stages.block_model import (
+    Graphs,
+    gains_of_views,
+    moved_by_views,
+    on_host,
+    tells_more,
+    ties_to_clusters,
+)
 from manyview.stages.cluster_sizes import Sizes, drawn_to_sizes, sized
+from manyview.stages.device_graph import DeviceGraph, in_one
 from manyview.stages.held_out import (
     MOST_STRAIGHT,
     ROWS_PER_DIRECTION,
@@ -31,7 +40,7 @@ from manyview.stages.held_out import (
 )
 from manyview.stages.leiden import leiden_with_k
 from manyview.stages.neighbour_graph import (
-    graph_of_view,
+    graphs_of_views,
     kinds_of_rows,
     linked,
     neighbours_of_views,
@@ -61,15 +70,15 @@ class RowGraph(NamedTuple):
     `present` (n_different, n_views) which of these they have.
     """
 
-    graph: sp.csr_array
-    of_views: list[sp.csr_array]
+    graph: Any
+    of_views: Graphs
     place: Matrix
     arrays: list[Any]
     present: Matrix
 
 
 # All but the sum, before any view is weighed.
-ViewGraphs = tuple[list[sp.csr_array], Matrix, list[Any], Matrix]
+ViewGraphs = tuple[Graphs, Matrix, list[Any], Matrix]
 
 
 class Sought:
@@ -82,7 +91,8 @@ class Sought:
         self, background: Background, drawn: Draw, scalings: Any, n_clusters: int
     ) -> None:
         self._background, self._n_clusters = background, n_clusters
-        self._graphs = background(partial(view_graphs, drawn, scalings, n_clusters))
+        how = (drawn, scalings, n_clusters)
+        self._graphs = background(lambda: _on_host(view_graphs(*how)))
 
     def hear(self, seen: list[Seen], seed: int | None) -> None:
         """Go on to columns that fits of whole views are made of.
@@ -112,13 +122,20 @@ class Sought:
         told = most_told(rows, others, self._n_clusters)
         labels = settled(rows, self._labels(), told, self._n_clusters)
         labels = moved_as_seen(rows, self.columns(), labels, self._n_clusters)
-        everywhere = labels[rows.place]
+        everywhere: Matrix = labels[rows.place]
         if wanted is None:
             return everywhere
         counts = np.bincount(everywhere, minlength=self._n_clusters)
         if wanted.most < len(everywhere) and wanted.excess(counts) > 0:
             return sized_as_seen(rows, self.columns(), labels, self._n_clusters, wanted)
         return sized(rows.graph, rows.place, everywhere, self._n_clusters, wanted)
+
+
+def _on_host(found: ViewGraphs) -> ViewGraphs:
+    """The same for what no device does: Leiden's algorithm, and known rows."""
+    graphs, place, arrays, present = found
+    arrays = [X if sp.issparse(X) else to_host(X) for X in arrays]
+    return on_host(graphs), place, arrays, present
 
 
 def _in_columns(seen: list[Seen], graphs: ViewGraphs) -> SeenColumns:
@@ -143,7 +160,7 @@ def most_told(rows: RowGraph, several: list[Matrix], n_clusters: int) -> Matrix:
     return best
 
 
-def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> Matrix:
+def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> Array:
     """The labels of the graph's rows, or what the embedding says, moved by views."""
     if tells_more(rows.of_views, others, labels, n_clusters):
         moved = moved_by_views(rows.of_views, others, n_clusters)
@@ -154,7 +171,7 @@ def settled(rows: RowGraph, labels: Matrix, others: Matrix, n_clusters: int) -> 
 
 def moved_as_seen(
     rows: RowGraph, columns: SeenColumns, labels: Matrix, n_clusters: int
-) -> Matrix:
+) -> Array:
     """The labels of the graph's rows, moved by what whole views say of them as well."""
     said = held_out(columns, labels, n_clusters)
     return moved_by_views(rows.of_views, labels, n_clusters, said.scores)
@@ -166,7 +183,7 @@ def sized_as_seen(
     """Labels of all drawn rows in clusters of these sizes, by all that moves rows."""
     said, first = held_out(columns, labels, n_clusters), first_of(rows.place)
 
-    def scored(labels: Matrix) -> Matrix:
+    def scored(labels: Matrix) -> Array:
         own = labels[first]
         gains = gains_of_views(rows.of_views, own, n_clusters)
         return (gains + SAID_OF_SIZED * said.scores(own))[rows.place]
@@ -183,19 +200,25 @@ def row_graph(
 
 def graph_in_parts(
     drawn: Draw, n_rows: int, *how: Any
-) -> tuple[sp.csr_array, list[sp.csr_array], Matrix, list[slice]]:
-    """The graphs of every so many rows by themselves, side by side in one.
+) -> tuple[list[Any], Graphs, Matrix, list[slice]]:
+    """The graphs of every so many rows by themselves.
 
-    The sum, those of the views, where each row is in them, and where each part is.
+    Their sums, those of the views side by side in one, where each row is in these, and
+    where each part is.
     """
     cuts = cut(len(drawn.rows), n_rows)
     made = [row_graph(drawn._replace(block=drawn.block.part(x)), *how) for x in cuts]
     ends = np.cumsum([0, *(len(x.present) for x in made)])
     place = [x.place + first for x, first in zip(made, ends, strict=False)]
-    kinds = zip(*([x.graph, *x.of_views] for x in made), strict=True)
-    graph, *of_views = [sp.csr_array(sp.block_diag(x, format="csr")) for x in kinds]
-    parts = [slice(a, b) for a, b in pairwise(ends)]
-    return graph, of_views, np.concatenate(place), parts
+    parts: Any = [slice(*x) for x in pairwise(ends)]
+    of_views: Any = [x.of_views for x in made]
+    whole = of_views[0]
+    if isinstance(whole, DeviceGraph):
+        whole = in_one(of_views)
+    elif len(made) > 1:
+        kinds = zip(*of_views, strict=True)
+        whole = [sp.csr_array(sp.block_diag(x, format="csr")) for x in kinds]
+    return [x.graph for x in made], whole, np.concatenate(place), parts
 
 
 def view_graphs(
@@ -203,33 +226,33 @@ def view_graphs(
 ) -> ViewGraphs:
     """The graphs of all views, of exact neighbours among the drawn rows."""
     pairs = zip(drawn.block.views, scalings, strict=True)
-    scaled = [apply_scaling(x, s) for x, s in pairs]
-    arrays = [x if sp.issparse(x) else np.asarray(to_host(x)) for x in scaled]
+    arrays = [where_exact(apply_scaling(x, s)) for x, s in pairs]
     kinds = kinds_of_rows(arrays, np.asarray(to_host(drawn.block.present)))
     new, place = distinct(kinds)
     arrays, kinds = [rows_of(X, new) for X in arrays], kinds[new]
     kinds = np.where(kinds < 0, -1, np.searchsorted(new, kinds))
     sizes = neighbourhoods(len(new), n_clusters)
-    device = next((x for x in drawn.block.views if is_on_gpu(x)), None)
-    near = neighbours_of_views(arrays, kinds, max(sizes), device)
-    graphs = side_by_side([partial(graph_of_view, x, len(new), sizes) for x in near])
-    return graphs, place, arrays, kinds >= 0
+    near = neighbours_of_views(arrays, kinds, max(sizes))
+    return graphs_of_views(near, len(new), sizes), place, arrays, kinds >= 0
 
 
 def weighed(graphs: ViewGraphs, view_weights: Matrix) -> RowGraph:
     """The sum of the views' graphs, each times its weight, its pieces tied together."""
     of_views, place, arrays, present = graphs
-    pairs = zip(of_views, view_weights, strict=True)
-    parts = [float(weight) * own for own, weight in pairs]
-    graph = sp.csr_array(sum(parts))
+    parts: Graphs
+    graph: Any
+    if isinstance(of_views, DeviceGraph):
+        parts, graph = of_views.weighed_sum(view_weights)
+    else:
+        pairs = zip(of_views, view_weights, strict=True)
+        parts = [float(weight) * own for own, weight in pairs]
+        graph = sp.csr_array(sum(parts))
     if not present.all():
         graph = against_chance(graph, parts, present)
     return RowGraph(linked(graph, arrays, present), parts, place, arrays, present)
 
 
-def against_chance(
-    graph: sp.csr_array, parts: list[sp.csr_array], present: Matrix
-) -> sp.csr_array:
+def against_chance(graph: Any, parts: Graphs, present: Matrix) -> Any:
     """Ties over what chance would make them, given the views that both rows have.
 
     Rows that share more views, or views that fewer rows have, would else be tied the
@@ -237,10 +260,19 @@ def against_chance(
     """
     n_rows = present.sum(axis=0)
     pairs = np.maximum(n_rows * (n_rows - 1), 1)
-    per_pair = np.array([part.sum() for part in parts]) / pairs
-    ends = np.repeat(np.arange(len(present)), np.diff(graph.indptr)), graph.indices
-    chance = (present[ends[0]] & present[ends[1]]) @ per_pair
-    weight = np.where(chance > 0, graph.data / np.where(chance > 0, chance, 1.0), 0.0)
+    one: Array = like(np.zeros(len(present), dtype=np.intp), graph.data)
+    per_pair = ties_to_clusters(parts, one, 1).sum(axis=0)[:, 0] / like(pairs, one)
+    xp, there = namespace(graph.data), like(present, one)
+
+    def divided(data: Array, i: Array, j: Array) -> Array:
+        chance = xp.astype(there[i] & there[j], xp.float64) @ per_pair
+        known = chance > 0
+        return xp.where(known, data / xp.where(known, chance, 1.0), 0.0)
+
+    if isinstance(graph, DeviceGraph):
+        return graph.changed(divided)
+    rows = np.repeat(np.arange(len(present)), np.diff(graph.indptr))
+    weight = divided(graph.data, rows, graph.indices)
     return sp.csr_array((weight, graph.indices, graph.indptr), shape=graph.shape)
 
 

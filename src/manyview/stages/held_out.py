@@ -15,17 +15,20 @@ likelihood of the labels, so a view of noise says nothing.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import is_torch_array
 from scipy.optimize import minimize_scalar
 
-from manyview.arrays.linear import leading
+from manyview.arrays.linear import leading, one_hot
 from manyview.arrays.ops import (
     Array,
     Matrix,
     cast,
+    exp_of,
     in_float64,
     like,
     masked,
@@ -66,37 +69,28 @@ class Seen(NamedTuple):
     Rows `there` have the view; the others are zeros. Columns are principal ones.
     """
 
-    points: Matrix
+    points: Array
     there: Matrix
-    mean: Matrix
-    directions: Matrix
+    mean: Array
+    directions: Array
 
 
-def see(
-    block: Block, nodes: Matrix, features: Features, v: int, n_directions: int
-) -> Seen:
-    """Rows of a block along the leading directions of the view's kept features.
-
-    Those that were reduced have lost their sizes, which are given back.
-    """
-    kept = block_features(block, {}, features, v)
-    kept = kept if len(nodes) == len(kept) else kept[like(nodes, kept)]
-    xp, reduce = namespace(kept), features.reduces[v]
-    sizes = xp.ones_like(kept[0, :])
-    if reduce is not None:
-        sizes = 1.0 / xp.linalg.vector_norm(cast(reduce, kept), axis=0)
-    there = to_host(block.present)[nodes, v]
-    rows = kept if there.all() else kept[like(np.flatnonzero(there), kept)]
-    mean = xp.mean(rows, axis=0) if len(rows) else xp.zeros_like(sizes)
-    points = (rows - mean) * sizes
-    vectors = _principal(points, n_directions)
-    seen = to_host(points @ cast(vectors, points))
-    found = np.zeros((len(there), seen.shape[1]), seen.dtype)
-    found[there] = seen
-    return Seen(found, there, to_host(mean), to_host(sizes[:, None] * vectors))
+def of_those(rows: Array, there: Matrix) -> Array:
+    """The rows that are there."""
+    return rows if there.all() else rows[like(np.flatnonzero(there), rows)]
 
 
-def _principal(points: Array, n_directions: int) -> Array:
+def among_all(rows: Array, there: Matrix) -> Array:
+    """Rows in their places among all; the others are zeros."""
+    if there.all():
+        return rows
+    shape, xp = (len(there), rows.shape[1]), namespace(rows)
+    found = xp.zeros(shape, dtype=rows.dtype, device=rows.device)
+    found[like(np.flatnonzero(there), rows)] = rows
+    return found
+
+
+def principal(points: Array, n_directions: int) -> Array:
     """Leading directions of centred points, from their products in their own type."""
     return leading(in_float64(points.T @ points), n_directions)[1]
 
@@ -112,7 +106,7 @@ def see_straight(rows: Any, there: Matrix, n_directions: int) -> Seen:
     if not points.size:
         return Seen(points, there, mean, vectors)
     points[there] = own @ vectors.astype(rows.dtype) - (mean @ vectors)
-    turn = _principal(points, points.shape[1])
+    turn = principal(points, points.shape[1])
     return Seen(points @ cast(turn, points), there, mean, vectors @ turn)
 
 
@@ -134,9 +128,9 @@ def _directions(rows: Any, mean: Matrix, n_directions: int) -> Matrix:
 
 
 def _parts(rows: Any) -> Iterator[Any]:
-    """Some rows at a time."""
-    starts = range(0, rows.shape[0], MOST_PRODUCTS)
-    return (rows[start : start + MOST_PRODUCTS] for start in starts)
+    """Some rows at a time, on a device all of them."""
+    step = max(rows.shape[0], 1) if is_torch_array(rows) else MOST_PRODUCTS
+    return (rows[start : start + step] for start in range(0, rows.shape[0], step))
 
 
 class Sight(NamedTuple):
@@ -196,11 +190,11 @@ class Columns(NamedTuple):
         How the columns of the views they are made of become these.
     """
 
-    points: Matrix
+    points: Array
     there: Matrix
-    shrunk: Matrix
-    leverage: Matrix
-    turns: dict[int, Matrix]
+    shrunk: Array
+    leverage: Array
+    turns: dict[int, Array]
 
 
 class Fit(NamedTuple):
@@ -210,29 +204,27 @@ class Fit(NamedTuple):
     number: int
     worth: float = 1.0
 
-    def scores(self, indicators: Matrix) -> Matrix:
+    def scores(self, indicators: Array) -> Array:
         """Of every row (n_rows, n_clusters), by the fits to all others."""
         points, there, shrunk, leverage, _ = self.columns
-        away = _away(indicators[there], points)
-        weights = shrunk[self.number][:, None] * (points.T @ away)
+        away = _away(of_those(indicators, there), points)
+        weights = shrunk[self.number, :][:, None] * (points.T @ away)
         left = _left_out(points, weights, leverage[:, self.number], away, self.worth)
-        if there.all():
-            return left
-        found = np.zeros((len(there), indicators.shape[1]))
-        found[there] = left
-        return found
+        return left if there.all() else among_all(in_float64(left), there)
 
-    def heard(self, indicators: Matrix) -> Self:
+    def heard(self, indicators: Array) -> Self:
         """The same, worth what some of these left-out rows tell."""
-        some = np.flatnonzero(self.columns.there)[:ROWS_FOR_WORTH]
-        more = _worth(self.scores(indicators)[some], indicators[some].argmax(axis=1))
+        there, some = self.columns.there, slice(0, ROWS_FOR_WORTH)
+        pair = self.scores(indicators), indicators
+        scores, own = (of_those(x, there)[some] for x in pair)
+        more = _worth(scores, own.argmax(axis=1))
         return self._replace(worth=self.worth * more)
 
-    def weights(self, indicators: Matrix) -> Matrix:
+    def weights(self, indicators: Array) -> Array:
         """Of the columns for every cluster: what scores rows that are not fitted to."""
         points, there, shrunk, *_ = self.columns
-        fits = points.T @ _away(indicators[there], points)
-        return np.asarray(self.worth * shrunk[self.number][:, None] * fits)
+        fits = points.T @ _away(of_those(indicators, there), points)
+        return self.worth * shrunk[self.number, :][:, None] * fits
 
 
 class HeldOut(NamedTuple):
@@ -241,26 +233,29 @@ class HeldOut(NamedTuple):
     fits: list[tuple[float, Fit]]
     n_clusters: int
 
-    def heard(self, labels: Matrix) -> Self:
+    def heard(self, labels: Array) -> Self:
         """The same fits to other labels, worth what these tell."""
-        indicators = np.eye(self.n_clusters)[labels]
-        heard = side_by_side([partial(fit.heard, indicators) for _, fit in self.fits])
+        indicators = one_hot(labels, self.n_clusters)
+        jobs = [partial(fit.heard, indicators) for _, fit in self.fits]
+        heard = side_by_side(jobs, labels)
         pairs = zip(self.fits, heard, strict=True)
         return self._replace(fits=[(weight, fit) for (weight, _), fit in pairs])
 
-    def scores(self, labels: Matrix) -> Matrix:
+    def scores(self, labels: Array) -> Array:
         """Of every row and cluster (n_rows, n_clusters), by fits to all other rows."""
-        indicators = np.eye(self.n_clusters)[labels]
-        total = np.zeros(indicators.shape)
-        said = side_by_side([partial(fit.scores, indicators) for _, fit in self.fits])
+        indicators = one_hot(labels, self.n_clusters)
+        total = namespace(labels).zeros_like(indicators)
+        jobs = [partial(fit.scores, indicators) for _, fit in self.fits]
+        said = side_by_side(jobs, labels)
         for (weight, _), own in zip(self.fits, said, strict=True):
             total += weight * own
         return total
 
-    def weights(self, labels: Matrix, views: Sequence[Seen]) -> list[Matrix]:
+    def weights(self, labels: Array, views: Sequence[Seen]) -> list[Array]:
         """Of the points of every view for every cluster, by fits to all rows."""
-        indicators = np.eye(self.n_clusters)[labels]
-        found = [np.zeros((x.points.shape[1], self.n_clusters)) for x in views]
+        indicators = one_hot(labels, self.n_clusters)
+        shapes = [(x.points.shape[1], self.n_clusters) for x in views]
+        found = [like(np.zeros(shape), labels) for shape in shapes]
         for weight, fit in self.fits:
             own = weight * fit.weights(indicators)
             for v, turn in fit.columns.turns.items():
@@ -283,14 +278,15 @@ def in_columns(kinds: Sequence[Sequence[Seen]], nodes: Matrix) -> SeenColumns:
         some = [_turned(x, nodes) if len(nodes) < len(x.points) else x for x in views]
         seen = {v: x for v, x in enumerate(some) if x.points.any()}
         for v, x in seen.items():
-            turns = {v: np.eye(x.points.shape[1])}
+            turns = {v: like(np.eye(x.points.shape[1]), x.points)}
             jobs.append(partial(_columns, x.points, x.there, turns))
             weights.append(EACH / len(kinds))
         if len(seen) > 1:
             jobs.append(partial(_side_by_side, seen))
             weights.append(TOGETHER / len(kinds))
     # The last take longest.
-    made = side_by_side(jobs[::-1])[::-1] if jobs else []
+    where = kinds[0][0].points
+    made = side_by_side(jobs[::-1], where)[::-1] if jobs else []
     return list(zip(weights, made, strict=True))
 
 
@@ -301,15 +297,15 @@ def _turned(x: Seen, nodes: Matrix) -> Seen:
         return x._replace(points=points, there=there)
     mean = points[there].mean(axis=0) if there.any() else 0.0
     points = np.where(there[:, None], points - mean, 0.0)
-    vectors = _principal(points, points.shape[1])
+    vectors = principal(points, points.shape[1])
     return x._replace(points=points @ cast(vectors, points), there=there)
 
 
-def held_out(columns: SeenColumns, labels: Matrix, n_clusters: int) -> HeldOut:
+def held_out(columns: SeenColumns, labels: Array, n_clusters: int) -> HeldOut:
     """Fits to these columns, shrunk and worth as the labels tell."""
-    indicators = np.eye(n_clusters)[labels]
+    indicators = one_hot(labels, n_clusters)
     jobs = [partial(_fitted, own, indicators) for _, own in columns]
-    fits = side_by_side(jobs[::-1])[::-1] if jobs else []
+    fits = side_by_side(jobs[::-1], labels)[::-1] if jobs else []
     weights = [weight for weight, _ in columns]
     return HeldOut(list(zip(weights, fits, strict=True)), n_clusters)
 
@@ -320,79 +316,82 @@ def _side_by_side(seen: dict[int, Seen]) -> Columns:
     parts, sizes = [], []
     for x in seen.values():
         points = _cut_at_a_gap(x.points, width)
-        square = np.einsum("ij,ij->", points, points)
+        square = namespace(points).einsum("ij,ij->", points, points)
         sizes.append(math.sqrt(square / np.count_nonzero(x.there)))
         parts.append(points / sizes[-1])
-    points = np.concatenate(parts, axis=1)
-    vectors = _principal(points, points.shape[1])
-    ends = np.cumsum([part.shape[1] for part in parts])
-    own = zip(seen, np.split(vectors, ends[:-1]), sizes, strict=True)
-    turns = {v: turn / size for v, turn, size in own}
+    points = namespace(*parts).concat(parts, axis=1)
+    vectors = principal(points, points.shape[1])
+    ends = pairwise(np.cumsum([0, *(part.shape[1] for part in parts)]))
+    own = zip(seen, ends, sizes, strict=True)
+    turns = {v: vectors[first:end] / size for v, (first, end), size in own}
     there = np.logical_or.reduce([x.there for x in seen.values()])
     return _columns(points @ cast(vectors, points), there, turns)
 
 
-def _cut_at_a_gap(points: Matrix, width: int) -> Matrix:
+def _cut_at_a_gap(points: Array, width: int) -> Array:
     """The longest columns, without those that are level with the longest left out."""
     if points.shape[1] <= width:
         return points
-    sizes = np.einsum("ij,ij->j", points, points)
-    apart = np.count_nonzero(sizes[:width] > (1.0 + LEVEL) * sizes[width])
+    sizes = namespace(points).einsum("ij,ij->j", points, points)
+    apart = int((sizes[:width] > (1.0 + LEVEL) * sizes[width]).sum())
     return points[:, : apart or width]
 
 
-def _columns(points: Matrix, there: Matrix, turns: dict[int, Matrix]) -> Columns:
-    points = points if there.all() else points[there]
-    sizes = np.einsum("ij,ij->j", points, points)
-    shrunk = 1.0 / (sizes + RIDGES[:, None] * sizes.mean())
+def _columns(points: Array, there: Matrix, turns: dict[int, Array]) -> Columns:
+    points, xp = of_those(points, there), namespace(points)
+    sizes = xp.einsum("ij,ij->j", points, points)
+    shrunk = 1.0 / (sizes + like(RIDGES, points)[:, None] * sizes.mean())
     parts = [(x * x) @ cast(shrunk.T, points) for x in _parts(points)]
-    leverage = np.minimum(np.concatenate(parts) + 1.0 / len(points), MOST_LEVERAGE)
+    leverage = xp.clip(xp.concat(parts) + 1.0 / len(points), None, MOST_LEVERAGE)
     return Columns(points, there, shrunk, leverage, turns)
 
 
-def _fitted(columns: Columns, indicators: Matrix) -> Fit:
+def _fitted(columns: Columns, indicators: Array) -> Fit:
     """The fit whose ridge weight predicts left-out rows best."""
     points, there, shrunk, leverage, _ = columns
-    own = indicators[there]
+    own, xp = of_those(indicators, there), namespace(points)
     away = _away(own, points)
     # Times each of the weights, side by side: the points are read once for all.
-    weights = cast(shrunk[:, :, None] * (points.T @ away), points)
-    beside, errors = np.concatenate(list(weights), axis=1), np.zeros(len(shrunk))
-    for some in cut(len(points), ROWS_FITTED):
-        gaps = (points[some] @ beside).reshape(-1, *weights.shape[::2])
+    weights = shrunk[:, :, None] * (points.T @ away)
+    beside = cast(xp.concat(list(weights), axis=1), points)
+    errors = xp.zeros_like(shrunk[:, 0])
+    step = len(points) if is_torch_array(points) else ROWS_FITTED
+    for some in cut(len(points), step):
+        gaps = (points[some] @ beside).reshape((-1, len(shrunk), own.shape[1]))
         gaps -= away[some][:, None, :]
-        squares = np.einsum("ijk,ijk->ij", gaps, gaps)
+        squares = xp.einsum("ijk,ijk->ij", gaps, gaps)
         errors += (squares / (1.0 - leverage[some]) ** 2).sum(axis=0)
-    best, some = int(np.argmin(errors)), slice(0, ROWS_FOR_WORTH)
+    best, some = int(errors.argmin()), slice(0, ROWS_FOR_WORTH)
     held = leverage[some, best]
-    scores = _left_out(points[some], weights[best], held, away[some])
+    scores = _left_out(points[some], weights[best, :, :], held, away[some])
     return Fit(columns, best, _worth(scores, own[some].argmax(axis=1)))
 
 
-def _away(indicators: Matrix, points: Matrix) -> Matrix:
+def _away(indicators: Array, points: Array) -> Array:
     """Indicators about their mean, in the type of the points."""
-    return np.asarray(indicators - indicators.mean(axis=0), points.dtype)
+    return cast(indicators - indicators.mean(axis=0), points)
 
 
 def _left_out(
-    points: Matrix, weights: Matrix, held: Matrix, away: Matrix, worth: float = 1.0
-) -> Matrix:
+    points: Array, weights: Array, held: Array, away: Array, worth: float = 1.0
+) -> Array:
     """What a fit says of its rows, times its worth, as if each were left out."""
-    left: Matrix = points @ cast(weights, points)
+    left = points @ cast(weights, points)
     left -= held[:, None] * away
     left *= worth / (1.0 - held[:, None])
     return left
 
 
-def _worth(scores: Matrix, cluster: Matrix) -> float:
+def _worth(scores: Array, cluster: Array) -> float:
     """The factor by which a softmax of the scores makes the clusters likeliest."""
-    gaps = scores - scores.max(axis=1, keepdims=True)
-    own, buffer = gaps[np.arange(len(gaps)), cluster].mean(), np.empty_like(gaps)
+    xp = namespace(scores)
+    gaps = scores - xp.max(scores, axis=1, keepdims=True)
+    own = xp.take_along_axis(gaps, cluster[:, None], axis=1)[:, 0].mean()
 
     def unlikeliness(power: float) -> float:
         factor = math.exp(power)
-        np.exp(np.multiply(gaps, factor, out=buffer), out=buffer)
-        return float(np.log(buffer.sum(axis=1)).mean() - factor * own)
+        sums = xp.sum(exp_of(gaps, factor), axis=1)
+        return float(xp.log(sums).mean() - factor * own)
 
     found = minimize_scalar(
         unlikeliness, bounds=WORTH, method="bounded", options={"xatol": 0.05}

@@ -9,14 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import is_torch_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils.extmath import row_norms
 
+from manyview.arrays import ops
 from manyview.arrays.linear import csr
-from manyview.arrays.ops import Array, like, nearest_points, to_host
+from manyview.arrays.ops import Array, in_float64, like, namespace, to_host
 from manyview.engine.contract import cut
 from manyview.engine.threads import side_by_side
 from manyview.kmeans.first_centres import NO_DISTANCE
+from manyview.stages.block_model import Graphs
+from manyview.stages.device_graph import (
+    GAP_NUMBERS,
+    LOST,
+    DeviceGraph,
+    Ties,
+    graph_of_ties,
+    nearest_others,
+)
 from manyview.stages.scaling import inverse
 
 FloatArray = np.ndarray[Any, Any]
@@ -25,14 +36,12 @@ IntArray = np.ndarray[Any, Any]
 # The neighbour whose distance is a row's width: L. Zelnik-Manor, P. Perona:
 # Self-tuning spectral clustering, NIPS 2004.
 WIDTH_NEIGHBOUR = 7
-# Squared distances below this share of the rows' own squares have lost their digits.
-LOST = 1e-6
 # Along so many random directions rows that differ lie apart: by chance two are level
 # along one of them, hardly ever along eight.
 DIRECTIONS = 8
-# Numbers looked at together: 32 MB on a device, 4 on the host, by an even number of
+# Numbers looked at together: 128 MB on a device, 4 on the host, by an even number of
 # jobs (of 5,000 rows a twentieth of a fit faster than 2; of 2,000 no faster).
-BATCH_NUMBERS, JOB_NUMBERS, GAP_NUMBERS = 2**22, 2**20, 2**19
+BATCH_NUMBERS, JOB_NUMBERS = 2**24, 2**20
 # Differences of wider rows take longer than what single precision saves, where there
 # are not so many rows for every neighbour (timed).
 NARROW, ROWS_PER_NEAREST = 100, 100
@@ -51,7 +60,7 @@ class Neighbours(NamedTuple):
     rows : array (n_different,)
         Those rows, each the first of its kind.
     apart : array (n_different, k)
-        Distances, ascending.
+        Distances, ascending, where the view is.
     ids : array (n_different, k)
         The neighbours, as places in `rows`.
     same : list of arrays
@@ -60,26 +69,25 @@ class Neighbours(NamedTuple):
     """
 
     rows: IntArray
-    apart: FloatArray
-    ids: IntArray
+    apart: Array
+    ids: Array
     same: list[IntArray]
 
 
 def neighbours_of_views(
-    arrays: Sequence[Any], kinds: IntArray, k: int, on: Any = None
+    arrays: Sequence[Any], kinds: IntArray, k: int
 ) -> list[Neighbours]:
     """In each view the k nearest rows, or the 7th where that is more, of every row.
 
-    They are searched on the device of the array `on`, where there is one. Which rows
-    are the same in a view, or lack it, say their `kinds` (`kinds_of_rows`).
+    Which rows are the same in a view, or lack it, say their `kinds` (`kinds_of_rows`).
     """
     found = []
     for X, kind in zip(arrays, kinds.T, strict=True):
         rows = np.flatnonzero(kind == np.arange(len(kind)))
-        apart, ids = np.empty((len(rows), 0)), np.empty((len(rows), 0), dtype=np.intp)
+        none = np.empty((len(rows), 0))
+        apart, ids = like(none, X), like(none.astype(np.intp), X)
         if len(rows) > 1:
-            near = max(k, WIDTH_NEIGHBOUR)
-            apart, ids = nearest_rows(rows_of(X, rows), near, on)
+            apart, ids = nearest_rows(rows_of(X, rows), max(k, WIDTH_NEIGHBOUR))
         order, counts = np.argsort(kind, kind="stable"), np.bincount(kind + 1)
         ends = np.cumsum(counts)
         several = np.flatnonzero(counts[1:] > 1)
@@ -105,45 +113,44 @@ def first_of_kind(X: Any) -> IntArray:
     directions leave no gap between them: buckets would have edges that rounding steps
     over.
     """
-    X = X.astype(np.float64)
-    lengths = row_norms(X)
+    X = in_float64(X)
+    lengths = np.sqrt(to_host(_squares(X)))
     directions = np.random.default_rng(0).standard_normal((X.shape[1], DIRECTIONS))
     kind = np.zeros(X.shape[0], dtype=np.intp)
-    for side in (X @ directions).T:
+    for side in to_host(X @ like(directions, X)).T:
         order = np.lexsort((side, kind))
         near = NO_DISTANCE**0.5 * np.hypot(lengths[order[1:]], lengths[order[:-1]])
         apart = (np.diff(side[order]) > near) | (np.diff(kind[order]) > 0)
         kind[order[1:]] = np.cumsum(apart)  # the first row's stays 0
         if apart.all():
-            break
+            return np.arange(len(kind))
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     return np.asarray(first[kind])
 
 
 def rows_of(X: Any, rows: IntArray) -> Any:
     """Those rows, without a copy where they are all."""
-    return X if len(rows) == X.shape[0] else X[rows]
+    return X if len(rows) == X.shape[0] else X[like(rows, X)]
 
 
-def nearest_rows(X: Any, k: int, on: Any = None) -> tuple[FloatArray, IntArray]:
+def _squares(X: Any) -> Array:
+    """The squared length of every row."""
+    return ops.row_norms(X) if is_torch_array(X) else row_norms(X, squared=True)
+
+
+def nearest_rows(X: Any, k: int) -> tuple[Array, Array]:
     """Distances to, and numbers of, the k nearest other rows (n_rows, k), ascending.
 
-    Searched on the device of the array `on`, where there is one.
+    Rows are compared where they are.
     """
     n_rows = X.shape[0]
     k = min(k, n_rows - 1)
     rows = _points(X, k)
-    if on is None or sp.issparse(X):
-        n_jobs = 2 * -(-(n_rows**2) // (2 * JOB_NUMBERS))
-        batches = cut(n_rows, -(-n_rows // n_jobs))
-        found = side_by_side(
-            [partial(_nearest_others, rows, None, b, k) for b in batches]
-        )
-    else:
-        points, batches = like(rows.X, on), _batches(n_rows, n_rows)
-        pairs = ((b, nearest_points(points[b], points, k + 1)) for b in batches)
-        found = [_of_device(rows, b, *near, k) for b, near in pairs]
-    apart, ids = (np.concatenate(part) for part in zip(*found, strict=True))
+    n_jobs = 2 * -(-(n_rows**2) // (2 * JOB_NUMBERS))
+    there = is_torch_array(X)
+    batches = _batches(n_rows, n_rows) if there else cut(n_rows, -(-n_rows // n_jobs))
+    found = side_by_side([partial(_nearest_others, rows, None, b, k) for b in batches])
+    apart, ids = (namespace(*x).concat(x) for x in zip(*found, strict=True))
     return apart, ids
 
 
@@ -151,16 +158,18 @@ class Rows(NamedTuple):
     """Rows in float64, their squared lengths, and in float32 where that is of use."""
 
     X: Any
-    squares: FloatArray
+    squares: Array
     narrow: Any = None
 
 
 def _points(X: Any, k: int) -> Rows:
     """Rows about their mean, unless they are sparse; narrow ones where these pay."""
     n_rows, width = X.shape
-    X = X.astype(np.float64)
+    X = in_float64(X)
     X = X if sp.issparse(X) else X - X.mean(axis=0)
-    squares = row_norms(X, squared=True)
+    squares = _squares(X)
+    if is_torch_array(X):
+        return Rows(X, squares)
     wide = width > NARROW and n_rows < ROWS_PER_NEAREST * k
     quick = 1.0 / ROOM < squares.max() < ROOM and not (wide or sp.issparse(X))
     return Rows(X, squares, X.astype(np.float32) if quick else None)
@@ -168,12 +177,14 @@ def _points(X: Any, k: int) -> Rows:
 
 def _nearest_others(
     rows: Rows, piece: IntArray | None, own: slice | IntArray, k: int
-) -> tuple[FloatArray, IntArray]:
-    """The same of some rows, on the host; with `piece` of rows in other pieces.
+) -> tuple[Array, Array]:
+    """The same of some rows; with `piece` of rows in other pieces.
 
     Products in half the precision say which rows may be among the nearest, and
     differences how far these are. Many level distances are left to exact products.
     """
+    if is_torch_array(rows.X):
+        return nearest_others(rows.X, rows.squares, piece, own, k)
     n_rows, width = rows.X.shape
     here = np.arange(n_rows)[own]
     for X in (rows.X,) if rows.narrow is None else (rows.narrow, rows.X):
@@ -210,19 +221,6 @@ def _no_less(d: FloatArray, k: int) -> FloatArray:
     return np.asarray(np.partition(d, k - 1, axis=1)[:, k - 1])
 
 
-def _of_device(
-    rows: Rows, own: slice, squares: Array, ids: Array, k: int
-) -> tuple[FloatArray, IntArray]:
-    """The same from the k + 1 rows that a device has found nearest."""
-    near, found = to_host(squares), to_host(ids)
-    here = np.arange(len(rows.squares))[own]
-    # A row is among its own nearest, unless as many others lie where it does.
-    row, place = np.nonzero(found != here[:, None])
-    near, found = near[row, place], found[row, place]
-    lost = near < LOST * (rows.squares[here[row]] + rows.squares[found])
-    return _closest(rows, here[row], found, np.where(lost, np.nan, near), k)
-
-
 def _closest(
     rows: Rows, row: IntArray, ids: IntArray, near: FloatArray, k: int
 ) -> tuple[FloatArray, IntArray]:
@@ -254,14 +252,15 @@ def self_tuned_graph(apart: FloatArray, ids: IntArray, k: int) -> sp.csr_array:
     return sp.csr_array(W.maximum(W.T))
 
 
-def self_tuned_weights(apart: FloatArray, ids: IntArray) -> FloatArray:
+def self_tuned_weights(apart: Array, ids: Array) -> Array:
     """The weights (n_rows, k) of the ties to the nearest rows, as above."""
-    if not ids.size:
-        return np.empty_like(apart)
-    width = apart[:, min(WIDTH_NEIGHBOUR, apart.shape[1]) - 1]
+    if 0 in ids.shape:
+        return apart
+    width, xp = apart[:, min(WIDTH_NEIGHBOUR, apart.shape[1]) - 1], namespace(apart)
     known = width > 0
-    width = np.where(known, width, width[known].mean() if known.any() else 1.0)
-    return np.asarray(np.exp(-(apart**2) / (width[:, None] * width[ids])))
+    if not bool(xp.all(known)):
+        width = xp.where(known, width, width[known].mean() if known.any() else 1.0)
+    return xp.exp(-(apart**2) / (width[:, None] * width[ids]))
 
 
 def normalised(W: sp.csr_array) -> sp.csr_array:
@@ -275,6 +274,15 @@ def neighbour_graph(
 ) -> sp.csr_array:
     """The normalised self-tuned graphs of all views and sizes, summed."""
     return sp.csr_array(sum(graph_of_view(own, n_rows, sizes) for own in near))
+
+
+def graphs_of_views(
+    near: Sequence[Neighbours], n_rows: int, sizes: Sequence[int]
+) -> Graphs:
+    """The graph of every view; on a device all of them in one."""
+    if is_torch_array(near[0].apart):
+        return graph_of_ties([_ties_of(x, max(sizes)) for x in near], n_rows, sizes)
+    return side_by_side([partial(graph_of_view, x, n_rows, sizes) for x in near])
 
 
 def graph_of_view(near: Neighbours, n_rows: int, sizes: Sequence[int]) -> sp.csr_array:
@@ -316,53 +324,51 @@ def _either_way(place: Any, n_rows: int) -> tuple[sp.csr_array, IntArray, IntArr
     return both, one.astype(np.intp), other.astype(np.intp)
 
 
-class Ties(NamedTuple):
-    """Ties of one view: both ends, how many of the row's come before, weights."""
-
-    place: tuple[IntArray, IntArray]
-    before: FloatArray
-    weight: FloatArray
-
-
 def _ties_of(near: Neighbours, k: int) -> Ties:
     """Ties to the k nearest rows, and of rows that are the same to k such each.
 
     The first of these is tied to other rows as well. Nearest neighbours alone would
     all be the same few of the copies, whichever a search comes across.
     """
-    ids = near.ids[:, :k]
-    i, j = [np.repeat(near.rows, ids.shape[1])], [near.rows[ids.ravel()]]
-    before = [np.tile(np.arange(float(ids.shape[1])), len(ids))]
+    ids, xp = near.ids[:, :k], namespace(near.apart)
+    rows, (n_near, k_near) = like(near.rows, near.apart), ids.shape
+    i, j = [xp.repeat(rows, k_near)], [rows[ids.ravel()]]
+    before = [like(np.tile(np.arange(float(k_near)), n_near), near.apart)]
     weight = [self_tuned_weights(near.apart, near.ids)[:, :k].ravel()]
     for rows in near.same:
         for step in range(1, min(-(-k // 2), len(rows) // 2) + 1):
             # Half way round, the tie is the same from both ends.
             start = rows[: len(rows) // 2] if 2 * step == len(rows) else rows
-            i.append(start)
-            j.append(np.roll(rows, -step)[: len(start)])
+            i.append(like(start, near.apart))
+            j.append(like(np.roll(rows, -step)[: len(start)], near.apart))
             # A ring of that many steps is that of two neighbours for each.
-            before.append(np.full(len(start), 2.0 * (step - 1)))
-            weight.append(np.ones(len(start)))
-    place = np.concatenate(i), np.concatenate(j)
-    return Ties(place, np.concatenate(before), np.concatenate(weight))
+            before.append(xp.full_like(i[-1], 2.0 * (step - 1), dtype=xp.float64))
+            weight.append(xp.ones_like(before[-1]))
+    ties = [xp.concat(parts) for parts in (i, j, before, weight)]
+    return Ties((ties[0], ties[1]), ties[2], ties[3])
 
 
-def linked(W: sp.csr_array, arrays: Sequence[Any], present: IntArray) -> sp.csr_array:
+def linked(W: Any, arrays: Sequence[Any], present: IntArray) -> Any:
     """The graph with its pieces tied together where they are nearest in each view.
 
     Every piece but the largest is tied to the nearest row outside of it, by a weight
     no larger than any other, until one piece is left: a few rows far from all others
     are then no cluster that nothing could join.
     """
-    weight = W.data[W.data > 0].min() if W.nnz else 1.0
-    n_before = None
+    data = W.data[W.data > 0]
+    weight, n_before = float(data.min()) if len(data) else 1.0, None
     while True:
-        n_pieces, piece = connected_components(W, directed=False)
+        there = isinstance(W, DeviceGraph)
+        found = W.pieces() if there else connected_components(W, directed=False)
+        n_pieces, piece = found
         if n_pieces == 1 or n_pieces == n_before:
             return W
         n_before = n_pieces
         pairs = zip(arrays, present.T, strict=True)
-        ties = np.concatenate([_ties(X, there, piece) for X, there in pairs])
+        ties = np.concatenate([_ties(X, own, piece) for X, own in pairs])
+        if there:
+            W = W.with_ties(ties, weight)
+            continue
         new = sp.csr_array((np.full(len(ties), weight), tuple(ties.T)), shape=W.shape)
         W = sp.csr_array(W.maximum(new).maximum(new.T))
 
@@ -375,9 +381,13 @@ def _ties(X: Any, there: IntArray, piece: IntArray) -> IntArray:
     if len(np.unique(kind)) < 2:
         return np.empty((0, 2), dtype=np.intp)
     of = (_points(rows_of(X, rows), 1), kind)
-    batches = _batches(len(own), len(rows), JOB_NUMBERS)
+    there = is_torch_array(X)
+    batches = _batches(len(own), len(rows), BATCH_NUMBERS if there else JOB_NUMBERS)
     found = side_by_side([partial(_nearest_others, *of, own[b], 1) for b in batches])
-    apart, ids = (np.concatenate(part)[:, 0] for part in zip(*found, strict=True))
+    apart, ids = (
+        np.concatenate(list(map(to_host, part)))[:, 0]
+        for part in zip(*found, strict=True)
+    )
     order = np.lexsort((ids, own, apart, kind[own]))
     best = order[np.unique(kind[own[order]], return_index=True)[1]]
     return np.stack([rows[own[best]], rows[ids[best]]], axis=1)

@@ -125,7 +125,8 @@ def edge_step(block: Block, state: State, shared: Edge) -> Result:
     The note has row number, cluster, and how much less another one suits.
     """
     labels = np.asarray(to_host(state[LABELS]))
-    values = _values(np.asarray(to_host(in_float64(state[FIELD]))), shared.scores)
+    scores = Centres(*map(to_host, shared.scores))
+    values = _values(np.asarray(to_host(in_float64(state[FIELD]))), scores)
     each = np.arange(len(labels))
     own = values[each, labels]
     values[each, labels] = -np.inf

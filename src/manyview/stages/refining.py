@@ -11,12 +11,13 @@ mend (`stages.telling_apart`), and where they do not, fits of the views carry mo
 (`stages.whole_rows`).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.arrays.ops import Matrix, in_float64, to_host
+from manyview.arrays.linear import one_hot, where_exact
+from manyview.arrays.ops import Array, Matrix, in_float64, like, namespace, to_host
 from manyview.engine.contract import Engine, sizes
 from manyview.kmeans.passes import (
     FIELD,
@@ -29,7 +30,13 @@ from manyview.kmeans.passes import (
     pick,
 )
 from manyview.stages.anchors import Features
-from manyview.stages.block_model import FEW_MOVES, members
+from manyview.stages.block_model import (
+    FEW_MOVES,
+    better_clusters,
+    on_host,
+    ties_of_clusters,
+    ties_to_clusters,
+)
 from manyview.stages.cluster_sizes import Sizes, sized
 from manyview.stages.communities import first_of, graph_in_parts
 from manyview.stages.rounds import Round, round_step
@@ -93,27 +100,41 @@ def refine_clusters(
     some = drawn._replace(rows=rows, block=engine.take(rows))
     some = some.without_empty_rows(features.scalings)
     how = features.scalings, view_weights, n_clusters
-    graph, of_views, place, parts = graph_in_parts(some, most, *how)
-    labels = np.asarray(to_host(pick(engine, LABELS, some.rows)))
-    first = first_of(place)
-    own = [moved(graph[p][:, p], labels[first[p]], n_clusters) for p in parts]
-    labels = np.concatenate(own)[place]
+    graphs, of_views, place, parts = graph_in_parts(some, most, *how)
+    points, labels = _picked(engine, some)
+    first = like(first_of(place), labels)
+    pairs = zip(graphs, parts, strict=True)
+    own = [moved(graph, labels[first[p]], n_clusters) for graph, p in pairs]
+    labels = namespace(labels).concat(own)[like(place, labels)]
     if wanted is not None:
         part = wanted.of_sample(len(labels), engine.n_samples)
-        labels = sized(graph, place, labels, n_clusters, part)
-    points = np.asarray(to_host(in_float64(pick(engine, FIELD, some.rows))))
+        whole = [x if sp.issparse(x) else on_host(x)[0] for x in graphs]
+        graph = sp.csr_array(sp.block_diag(whole, format="csr"))
+        held = sized(graph, place, to_host(labels), n_clusters, part)
+        labels = like(held, labels)
     scores, last = discriminants(points, labels, found.centres.points), None
     if by_views and n_clusters <= points.shape[1]:
-        views = see_views(some.block, first, features, n_clusters)
-        scored = np.asarray(to_host(nearest(points, scores)[0]))[first]
+        views = see_views(some.block, to_host(first), features, n_clusters)
+        scored = nearest(points, scores)[0][first]
         last = tell_apart(features, of_views, views, scored, n_clusters)
         if last is None:
             rest = labels[first], points[first], n_clusters
             last = follow_whole_rows(features, (of_views, parts), views, *rest)
+    scores = Centres(*map(to_host, scores))
     if last is not None:
         engine.run(round_step, last, title="Telling clusters apart")
         scores = Centres(np.eye(n_clusters), np.zeros(n_clusters))
     return _all_rows(engine, scores, found, last is None), scores, last
+
+
+def _picked(engine: Engine, drawn: Draw) -> tuple[Array, Array]:
+    """The drawn rows of the embedding, in float64, and their labels.
+
+    They are where the drawn views are, so that one place does all the work.
+    """
+    fields = (where_exact(pick(engine, name, drawn.rows)) for name in (FIELD, LABELS))
+    points, labels = (like(x, where_exact(drawn.block.views[0])) for x in fields)
+    return in_float64(points), labels
 
 
 def _all_rows(
@@ -139,41 +160,42 @@ def affordable_rows(n_rows: int, n_entries: float) -> int:
     return min(n_rows, int((MOST_PRODUCTS / max(n_entries, 1.0)) ** 0.5))
 
 
-def count_ties(graph: sp.csr_array, labels: Matrix, n_clusters: int) -> Ties:
-    """How heavy ties are inside and between clusters; 1 is what degrees alone give."""
-    member = members(labels, n_clusters)
-    degrees = graph.sum(axis=1)
-    share = float((member * (graph @ member)).sum() / degrees.sum())
-    expected = float(((degrees @ member / degrees.sum()) ** 2).sum())
+def count_ties(between: Matrix) -> Ties:
+    """How heavy ties are inside and between clusters; 1 is what degrees alone give.
+
+    Of the weights `between` every two clusters.
+    """
+    between = between / between.sum()
+    share, expected = float(np.trace(between)), float((between.sum(axis=1) ** 2).sum())
     return Ties(share / expected, (1.0 - share) / max(1.0 - expected, 1e-12))
 
 
-def moved(graph: sp.csr_array, labels: Matrix, n_clusters: int) -> Matrix:
+def moved(graph: Any, labels: Array, n_clusters: int) -> Array:
     """The labels after moves of single rows that raise modularity, half of all at once.
 
     The resolution is that of the clusters at hand, so none grows for want of ties.
     Where ties do not tell clusters apart, or do so without fail, nothing moves.
     """
-    labels = labels.copy()
-    degrees = np.asarray(graph.sum(axis=1))
-    halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
-    parts = [(own, graph[own]) for own in halves]
+    xp = namespace(labels)
+    found = xp.asarray(labels, copy=True)
     for _ in range(MOST_SWEEPS):
-        ties = count_ties(graph, labels, n_clusters)
-        if not ties.inside > ties.between > 0:
-            break
-        share = ties.resolution * degrees / degrees.sum()
-        n_moves = 0
-        for own, part in parts:
-            former, each = labels[own], np.arange(len(own))
-            member = members(labels, n_clusters)
+        labels = xp.asarray(found, copy=True)
+        for start in (0, 1):
+            near = ties_to_clusters(graph, found, n_clusters)
+            between = ties_of_clusters(near, found)[:, 0]
+            if start == 0:
+                ties = count_ties(to_host(between))
+                if not ties.inside > ties.between > 0:
+                    return found
+                degrees = near[:, 0].sum(axis=1)
+                share = ties.resolution * degrees / degrees.sum()
+            own = slice(start, None, 2)
+            former, weight = found[own], xp.sum(between, axis=1)
+            held = one_hot(former, n_clusters) * degrees[own][:, None]
             # A row's own weight would hold it back, or push it out.
-            gains = (part @ member).toarray() - np.outer(share[own], degrees @ member)
-            gains[each, former] += share[own] * degrees[own]
-            best = gains.argmax(axis=1)
-            better = gains[each, best] > gains[each, former] + 1e-12
-            labels[own] = np.where(better, best, former)
-            n_moves += int(better.sum())
-        if n_moves <= FEW_MOVES * len(labels):
+            gains = near[own, 0] - share[own][:, None] * (weight - held)
+            best, better = better_clusters(gains, former)
+            found[own] = xp.where(better, best, former)
+        if int((found != labels).sum()) <= FEW_MOVES * len(labels):
             break
-    return labels
+    return found

@@ -16,12 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from manyview.arrays.ops import Matrix, in_float64
+from manyview.arrays.linear import plus_diagonal
+from manyview.arrays.ops import (
+    Array,
+    cast,
+    in_float64,
+    index_count,
+    index_sum,
+    like,
+    masked,
+    namespace,
+    to_host,
+)
 from manyview.engine.threads import side_by_side
 from manyview.kmeans.passes import Centres
 from manyview.stages.anchors import Features
-from manyview.stages.block_model import Graphs, information, members
-from manyview.stages.held_out import Seen
+from manyview.stages.block_model import Graphs, filled, information
+from manyview.stages.held_out import Seen, of_those
 from manyview.stages.rounds import Round
 
 # Of the covariance inside clusters towards a round one; .01 to .2 were level.
@@ -41,7 +52,7 @@ LEAST_GAIN = 20.0
 
 
 def discriminants(
-    points: Matrix, labels: Matrix, former: Matrix, squares: Matrix | None = None
+    points: Array, labels: Array, former: Array, squares: Array | None = None
 ) -> Centres:
     """Linear scores of the clusters: the least offset − 2 b·direction wins.
 
@@ -49,25 +60,26 @@ def discriminants(
     one without points keeps its `former` centre. The products of the columns of
     points about their mean, `squares`, may be known.
     """
-    member = members(labels, len(former))
-    counts = np.bincount(labels, minlength=len(former))[:, None]
-    means = np.where(counts > 0, (member.T @ points) / np.maximum(counts, 1), former)
+    xp, points = namespace(points), in_float64(points)
+    counts = index_count(labels, len(former))[:, None]
+    means = index_sum(points, labels, len(former)) / xp.clip(counts, 1.0, None)
+    means = xp.where(counts > 0, means, like(former, points))
     if squares is None:
         gaps = points - means[labels]
         spread = gaps.T @ gaps / max(len(points), 1)
     else:
         spread = (squares - (counts * means).T @ means) / max(len(points), 1)
-    scale = float(np.trace(spread)) / len(spread) or 1.0
-    spread = (1.0 - SHRINKAGE) * spread + SHRINKAGE * scale * np.eye(len(spread))
-    directions = np.linalg.solve(spread, means.T).T
-    return Centres(directions, np.sum(means * directions, axis=1))
+    scale = float(xp.linalg.trace(spread)) / len(spread) or 1.0
+    spread = plus_diagonal((1.0 - SHRINKAGE) * spread, SHRINKAGE * scale)
+    directions = xp.linalg.solve(spread, means.T).T
+    return Centres(directions, xp.sum(means * directions, axis=1))
 
 
 def tell_apart(
     features: Features,
     graphs: Graphs,
     views: list[Seen],
-    labels: Matrix,
+    labels: Array,
     n_clusters: int,
 ) -> Round | None:
     """A round that scores every row for every cluster; None where it tells no more.
@@ -78,21 +90,22 @@ def tell_apart(
     """
     wanted = max(DIRECTIONS_PER_CLUSTER * n_clusters, LEAST_DIRECTIONS)
     n = min(wanted, MOST_DIRECTIONS, len(labels) // ROWS_PER_DIRECTION)
-    if len(graphs) < 2 or n < 1:
+    if len(views) < 2 or n < 1:
         return None
     views = [
         x._replace(points=x.points[:, :n], directions=x.directions[:, :n])
         for x in views
     ]
-    squares = side_by_side([partial(_products, x.points) for x in views])
+    squares = side_by_side([partial(_products, x.points) for x in views], labels)
     known, own, best = information(graphs, labels, n_clusters)[1], labels, None
     known *= 1.0 + LEAST_GAIN / len(labels)
     for _ in range(MOST_ROUNDS):
         fits = _fit(views, squares, own, n_clusters)
         said = [partial(_said, *pair) for pair in zip(views, fits, strict=True)]
-        scores = sum(side_by_side(said))
-        former, own = own, np.argmax(scores, axis=1)
-        if (own == former).all() or len(np.unique(own)) < len(np.unique(former)):
+        scores: Any = sum(side_by_side(said, labels))
+        former, own = own, scores.argmax(axis=1)
+        fewer = filled(own, n_clusters) < filled(former, n_clusters)
+        if fewer or bool((own == former).all()):
             break
         _, told = information(graphs, own, n_clusters)
         if told > known:
@@ -101,50 +114,49 @@ def tell_apart(
 
 
 def _fit(
-    views: list[Seen], squares: list[Matrix], labels: Matrix, n_clusters: int
-) -> list[tuple[Matrix, Matrix]]:
+    views: list[Seen], squares: list[Array], labels: Array, n_clusters: int
+) -> list[tuple[Array, Array]]:
     """Log-likelihood of every cluster in every view, linear in the points.
 
     Shares of the clusters are a part of each view's, so that a row without a view
     is scored by the same rule. What all clusters have in common is left out.
     """
-    counts = np.bincount(labels, minlength=n_clusters)
-    shares = np.log(np.maximum(counts, 0.5) / len(labels)) / len(views)
+    xp, counts = namespace(labels), index_count(labels, n_clusters)
+    shares = xp.log(xp.clip(counts, 0.5, None) / len(labels)) / len(views)
 
-    def fitted(seen: Seen, known: Matrix) -> tuple[Matrix, Matrix]:
+    def fitted(seen: Seen, known: Array) -> tuple[Array, Array]:
         former = np.zeros((n_clusters, seen.points.shape[1]))
-        of_rows = seen.points[seen.there], labels[seen.there]
-        directions, offsets = discriminants(*of_rows, former, known)
+        points, own = of_those(seen.points, seen.there), of_those(labels, seen.there)
+        directions, offsets = discriminants(points, own, former, known)
         weights, constants = directions.T, shares - 0.5 * offsets
         weights = weights - weights.mean(axis=1, keepdims=True)
         return weights, constants - constants.mean()
 
     pairs = zip(views, squares, strict=True)
-    return side_by_side([partial(fitted, *pair) for pair in pairs])
+    return side_by_side([partial(fitted, *pair) for pair in pairs], labels)
 
 
-def _products(points: Matrix) -> Matrix:
+def _products(points: Array) -> Array:
     """Products of the columns; in float64, as most of them is taken off later."""
     wide = in_float64(points)
-    return np.asarray(wide.T @ wide)
+    return wide.T @ wide
 
 
-def _said(seen: Seen, fit: tuple[Matrix, Matrix]) -> Matrix:
+def _said(seen: Seen, fit: tuple[Array, Array]) -> Array:
     """The scores of every row and cluster in one view; 0 where the view is missing."""
-    scores: Matrix = seen.points @ fit[0].astype(seen.points.dtype) + fit[1]
-    return scores if seen.there.all() else seen.there[:, None] * scores
+    scores = seen.points @ cast(fit[0], seen.points) + fit[1]
+    return masked(scores, None if seen.there.all() else seen.there)
 
 
 def scoring_round(
-    features: Features, views: list[Seen], fits: list[tuple[Matrix, Matrix]]
+    features: Features, views: list[Seen], fits: list[tuple[Array, Array]]
 ) -> Round:
     """A round that makes these scores, linear in the points, in place of B_bar."""
-    used = [
-        seen.directions @ weights
-        for seen, (weights, _) in zip(views, fits, strict=True)
-    ]
-    pairs = zip(views, used, fits, strict=True)
-    offsets = [seen.mean @ fit - constants for seen, fit, (_, constants) in pairs]
+    used, offsets = [], []
+    for seen, fit in zip(views, fits, strict=True):
+        mean, *own = (to_host(x) for x in (seen.mean, seen.directions, *fit))
+        used.append(own[0] @ own[1])
+        offsets.append(mean @ used[-1] - own[2])
     how: dict[str, Any] = {"smooth": None, "beta": 0.0, "sums": "nobody"}
     how |= {"of_views": (1.0,) * len(views), "centre": False, "by_length": True}
     return Round(features, tuple(used), tuple(offsets), **how)

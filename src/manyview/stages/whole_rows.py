@@ -11,23 +11,36 @@ of the views and discriminants of the embedding, each without the row they judge
 with each other more than with the labels: then the labels err, and both see how.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 
-from manyview.arrays.ops import Matrix, to_host
-from manyview.engine.threads import at_once
+from manyview.arrays.linear import where_exact
+from manyview.arrays.ops import (
+    Array,
+    Matrix,
+    cast,
+    in_float64,
+    index_count,
+    like,
+    namespace,
+    to_host,
+)
+from manyview.engine.threads import side_by_side
 from manyview.kmeans.passes import nearest, quiet_fit
-from manyview.stages.anchors import Features
-from manyview.stages.block_model import FEW_MOVES, Graphs, moved_by_views
+from manyview.stages.anchors import Features, block_features
+from manyview.stages.block_model import FEW_MOVES, Graphs, moved_by_views, on_host
 from manyview.stages.held_out import (
     MOST_DIRECTIONS,
     ROWS_PER_DIRECTION,
     Seen,
+    among_all,
     held_out,
     in_columns,
-    see,
+    of_those,
+    principal,
 )
 from manyview.stages.rounds import Round
 from manyview.stages.telling_apart import (
@@ -54,16 +67,39 @@ def see_views(
     wanted = max(MOST_DIRECTIONS, DIRECTIONS_PER_CLUSTER * n_clusters)
     wanted = max(wanted, len(nodes) // ROWS_PER_MORE)
     n_directions = min(wanted, max(len(nodes) // ROWS_PER_DIRECTION, 1))
-    every, on = range(len(block.views)), block.views[0]
-    return at_once(lambda v: see(block, nodes, features, v, n_directions), every, on)
+    how = [(v, n_directions) for v in range(len(block.views))]
+    jobs = [partial(see, block, nodes, features, *own) for own in how]
+    return side_by_side(jobs, block.views[0])
+
+
+def see(
+    block: Block, nodes: Matrix, features: Features, v: int, n_directions: int
+) -> Seen:
+    """Rows of a block along the leading directions of the view's kept features.
+
+    Those that were reduced have lost their sizes, which are given back.
+    """
+    kept = block_features(block, {}, features, v)
+    kept = where_exact(kept if len(nodes) == len(kept) else kept[like(nodes, kept)])
+    xp, reduce = namespace(kept), features.reduces[v]
+    sizes = xp.ones_like(kept[0, :])
+    if reduce is not None:
+        sizes = 1.0 / xp.linalg.vector_norm(cast(reduce, kept), axis=0)
+    there = to_host(block.present)[nodes, v]
+    rows = of_those(kept, there)
+    mean = xp.mean(rows, axis=0) if len(rows) else xp.zeros_like(sizes)
+    points = (rows - mean) * sizes
+    vectors = principal(points, n_directions)
+    seen = among_all(points @ cast(vectors, points), there)
+    return Seen(seen, there, mean, sizes[:, None] * vectors)
 
 
 def follow_whole_rows(
     features: Features,
     ties: tuple[Graphs, list[slice]],
     views: list[Seen],
-    labels: Matrix,
-    points: Matrix,
+    labels: Array,
+    points: Array,
     n_clusters: int,
     partings: int = MOST_PARTINGS,
 ) -> Round | None:
@@ -76,15 +112,15 @@ def follow_whole_rows(
     columns = in_columns([views], np.arange(len(labels)))
     said = held_out(columns, labels, n_clusters)
     by_fits, by_points = said.scores(labels).argmax(axis=1), _left_out(points, labels)
-    with_labels = np.mean(by_fits == labels) + np.mean(by_points == labels)
-    agree = 2.0 * np.mean(by_fits == by_points)
+    with_labels = _same(by_fits, labels) + _same(by_points, labels)
+    agree = 2 * _same(by_fits, by_points)
     if partings == MOST_PARTINGS and agree <= with_labels:
         return None
     for _ in range(MOST_TURNS):
         former, scores = labels, said.scores
         labels = moved_by_views(graphs, former, n_clusters, scores, parts, SWEEPS)
         said = said.heard(labels)
-        if np.count_nonzero(labels != former) <= FEW_MOVES * len(labels):
+        if len(labels) - _same(labels, former) <= FEW_MOVES * len(labels):
             break
     weights = said.weights(labels, views)
     parted = _parted(graphs, views, weights, labels, points) if partings else None
@@ -94,17 +130,27 @@ def follow_whole_rows(
     return scoring_round(features, views, [(w, np.zeros(n_clusters)) for w in weights])
 
 
+def _same(labels: Array, others: Array) -> int:
+    """How many rows have the same label in both."""
+    return int((labels == others).sum())
+
+
 def _parted(
-    graphs: Graphs, views: list[Seen], weights: Any, labels: Matrix, points: Matrix
-) -> Matrix | None:
+    graphs: Graphs, views: list[Seen], weights: Any, labels: Array, points: Array
+) -> Array | None:
     """Clusters that would get no row are halves of others, where these are hardly tied.
 
     Where k-means cuts one group in two and takes two for one, turns join the halves.
     """
-    scores = sum(x.points @ own for x, own in zip(views, weights, strict=True))
-    lost = np.setdiff1d(np.arange(scores.shape[1]), scores.argmax(axis=1))
-    found, total = {}, sum(graphs[1:], graphs[0])
-    for cluster in np.setdiff1d(labels, lost) if lost.size else ():
+    pairs = zip(views, weights, strict=True)
+    scores: Any = sum(in_float64(x.points) @ own for x, own in pairs)
+    counts = to_host(index_count(scores.argmax(axis=1), scores.shape[1]))
+    lost, found, model = np.flatnonzero(counts == 0), {}, labels
+    if not lost.size:
+        return None
+    labels, points = to_host(labels), to_host(points)
+    total: Any = sum(on_host(graphs))
+    for cluster in np.setdiff1d(labels, lost):
         own = np.flatnonzero(labels == cluster)
         one = quiet_fit(KMeans(2, n_init=3, random_state=0), points[own]).labels_ == 1
         ties = total[own][:, own].sum(axis=1)
@@ -114,15 +160,15 @@ def _parted(
             found[across / chance] = own[one]
     for number, share in zip(lost, sorted(found), strict=False):
         labels = np.where(np.isin(np.arange(len(labels)), found[share]), number, labels)
-    return labels if found else None
+    return like(labels, model) if found else None
 
 
-def _left_out(points: Matrix, labels: Matrix) -> Matrix:
+def _left_out(points: Array, labels: Array) -> Array:
     """What discriminants fitted to every other point say of the rest."""
-    found = np.empty_like(labels)
-    former = np.zeros((labels.max() + 1, points.shape[1]))
+    found = namespace(labels).zeros_like(labels)
+    former = np.zeros((int(labels.max()) + 1, points.shape[1]))
     for start in (0, 1):
         own, others = slice(start, None, 2), slice(1 - start, None, 2)
         scores = discriminants(points[others], labels[others], former)
-        found[own] = to_host(nearest(points[own], scores)[0])
+        found[own] = nearest(points[own], scores)[0]
     return found
