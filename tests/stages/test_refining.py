@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score as ari
 from manyview import S2MVTC, load_model
 from manyview.datasets import load_digits_views, make_views
 from manyview.engine.contract import lowered
+from manyview.errors import DegenerateWarning
 from manyview.growing.refitting import rename_clusters
 from manyview.kmeans.passes import Centres
 from manyview.stages import refining
@@ -154,8 +155,21 @@ def test_rows_on_a_device_get_the_same_clusters(parted, known):
     with lowered(exact_rows=450):
         here = S2MVTC(4, random_state=0).fit(views, **known)
         model = S2MVTC(4, random_state=0).fit(there, **known)
-        np.testing.assert_array_equal(model.predict(there), model.labels_)
+        np.testing.assert_array_equal(model.predict(there), here.predict(views))
     np.testing.assert_array_equal(model.labels_, here.labels_)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_a_view_that_tells_no_rows_apart_says_nothing(kind):
+    """Along no direction: discriminants of it divided by none."""
+    make = np.asarray if kind == "numpy" else pytest.importorskip("torch").as_tensor
+    views = make_views(1200, (6, 5), 4, noise=2.0, random_state=0)
+    views = [make(np.array(x)) for x in (*views.arrays, np.ones((1200, 3)))]
+    with lowered(exact_rows=450), pytest.warns(DegenerateWarning, match="no say"):
+        model = S2MVTC(4, random_state=0).fit(views)
+    with lowered(exact_rows=450):
+        alone = S2MVTC(4, random_state=0).fit(views[:2])
+    assert ari(np.asarray(model.labels_), np.asarray(alone.labels_)) > 0.9
 
 
 def test_a_resumed_fit_looks_at_as_many_rows(parted, tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ def discriminants(
         spread = gaps.T @ gaps / max(len(points), 1)
     else:
         spread = (squares - (counts * means).T @ means) / max(len(points), 1)
-    scale = float(xp.linalg.trace(spread)) / len(spread) or 1.0
+    scale = float(xp.linalg.trace(spread)) / max(len(spread), 1) or 1.0
     spread = plus_diagonal((1.0 - SHRINKAGE) * spread, SHRINKAGE * scale)
     directions = xp.linalg.solve(spread, means.T).T
     return Centres(directions, xp.sum(means * directions, axis=1))
