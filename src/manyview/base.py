@@ -11,7 +11,7 @@ import copy
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -27,7 +27,7 @@ from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
 from manyview.engine.dask_workers import worker_count
 from manyview.engine.local import open_engine
 from manyview.engine.plan import Plan
-from manyview.engine.threads import single_threaded_blas
+from manyview.engine.threads import Background, in_the_background, single_threaded_blas
 from manyview.errors import DegenerateWarning, InputTypeError
 from manyview.files.checkpoint import Checkpoint
 from manyview.files.model_file import write_model
@@ -259,6 +259,12 @@ class PassClusterer(
             # slow to wake, and wait for each other where other programs keep a core.
             with single_threaded_blas:
                 yield engine
+
+    def _meanwhile(self, views: Views) -> AbstractContextManager[Background]:
+        """Jobs beside the fit, where rows are in memory that has no limit."""
+        here = self.memory_limit is None and self.device is None
+        here = here and isinstance(self.engine, str) and self.engine == "local"
+        return in_the_background(here and not any(map(is_torch_array, views.arrays)))
 
     def _open_checkpoint(self, **given: Any) -> NoCheckpoint:
         if self.checkpoint is None:

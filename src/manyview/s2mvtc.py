@@ -26,15 +26,15 @@ round is one pass over the rows (`round_step`), and neither B_v nor Y_v is kept.
 """
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from array_api_compat import is_torch_array
 
 from manyview.arrays.ops import Matrix
 from manyview.base import PassClusterer
 from manyview.engine.contract import NO_CHECKPOINT, Engine, NoCheckpoint, sizes
-from manyview.engine.threads import in_the_background
+from manyview.engine.threads import Background
 from manyview.kmeans.nodes import Nodes, keep_labels
 from manyview.kmeans.passes import (
     ROWS_PER_ANCHOR,
@@ -67,9 +67,9 @@ from manyview.stages.cluster_sizes import Sizes, check_told
 from manyview.stages.communities import Sought
 from manyview.stages.costs import Cost, rounds_cost
 from manyview.stages.held_out import see_all
-from manyview.stages.knowledge import Knowledge, names_clusters
+from manyview.stages.knowledge import Knowledge
 from manyview.stages.priced_clusters import hold_sizes
-from manyview.stages.refining import refine_clusters
+from manyview.stages.refining import SomeRows, refine_clusters
 from manyview.stages.ridge import choose_weights
 from manyview.stages.rounds import (
     GraphStart,
@@ -238,15 +238,16 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         stated = (cluster_sizes, min_cluster_size)
         if any(part is not None for part in (*given, *stated)):
             known = check_told(given, stated, views, self.n_clusters)
-        with self._engine_for(views) as engine:
+        with self._engine_for(views) as engine, self._meanwhile(views) as background:
             told = known and known.told()
             saved = self._open_checkpoint(trace=trace, links_and_labels_or_sizes=told)
             self._settle_n_clusters(engine, saved)
             m = anchor_count(self.n_anchors, engine.n_samples, self.n_clusters_)
             drawn, scalings, seeds = self._draw(engine, self._sample_size(m), saved)
-            setup = saved.load("setup")
+            setup, some = saved.load("setup"), None
             if setup is None:
-                setup = self._prepare(engine, drawn, scalings, m, seeds, known)
+                how = (scalings, m, background, seeds, known)
+                setup, some = self._prepare(engine, drawn, *how)
                 drawn = drawn.without_most_rows()
                 saved.save("setup", setup)
             else:
@@ -256,8 +257,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
                 history = self._run_rounds(engine, setup, trace=rows, saved=saved)
                 if len(history.objective) < self.max_iter:
                     saved = NO_CHECKPOINT  # centres of a part are no step of the whole
-                how = (setup, seeds[2], saved, known)
-                found, nodes = self._partition(engine, drawn, *how, history)
+                of = (setup, seeds[2], saved, known, some)
+                found, nodes = self._partition(engine, drawn, *of, history)
                 self._store_rounds(engine, drawn, setup, history, found, nodes)
                 if rows is not None:
                     self.trace_ = caller_trace(history.trace, engine, trace)
@@ -279,24 +280,21 @@ class S2MVTC(GrowsByPieces, PassClusterer):
 
     def _prepare(
         self, engine: Engine, drawn: Draw, scalings: Any, m: int, *how: Any
-    ) -> Setup:
+    ) -> tuple[Setup, SomeRows | None]:
         """Anchors of features and graph, and all that follows; few rows' neighbours."""
-        seeds, products = how[0], dict[int, Matrix]()
+        (background, seeds, _), products = how, dict[int, Matrix]()
         few, of_rows = engine.n_samples <= sizes.exact_rows, (drawn, scalings)
-        room = self.memory_limit is None and not is_torch_array(drawn.block.views[0])
-        with in_the_background(few and room) as background:
-            sought = Sought(background, *of_rows, self.n_clusters_) if few else None
-            search = (m, seeds[0], engine.view_order, products)
-            anchors = choose_anchors(drawn, scalings, self.anchors, *search)
-            rows = (engine, drawn, scalings, anchors)
-            rich: dict[str, Any] = {"lam": self.lam, "n_rounds": self.max_iter}
-            features = plain_features(*rows, kernel=self.kernel, **rich)
-            counts = {"n_samples": engine.n_samples, "n_clusters": self.n_clusters_}
-            ties = {"n_anchors": self.n_graph_anchors, "n_neighbors": self.n_neighbors}
-            more: dict[str, Any] = {**counts, **ties, "seed": seeds[1]}
-            graph = build_graph(*of_rows, **more, products=products)
-            drawn = drawn if few else drawn.without_most_rows()
-            return self._set_up(engine, drawn, features, graph, sought, *how)
+        sought = Sought(background, *of_rows, self.n_clusters_) if few else None
+        search = (m, seeds[0], engine.view_order, products)
+        anchors = choose_anchors(drawn, scalings, self.anchors, *search)
+        rows = (engine, drawn, scalings, anchors)
+        rich: dict[str, Any] = {"lam": self.lam, "n_rounds": self.max_iter}
+        features = plain_features(*rows, kernel=self.kernel, **rich)
+        more: Any = {"n_samples": engine.n_samples, "n_clusters": self.n_clusters_}
+        more |= {"n_anchors": self.n_graph_anchors, "n_neighbors": self.n_neighbors}
+        graph = build_graph(*of_rows, **more, seed=seeds[1], products=products)
+        drawn = drawn if few else drawn.without_most_rows()
+        return self._set_up(engine, drawn, features, graph, sought, *how)
 
     def _set_up(
         self,
@@ -305,16 +303,21 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         plain: Features,
         graph: Graph,
         sought: Sought | None,
+        background: Background,
         seeds: list[int],
         known: Knowledge | Sizes | None,
-    ) -> Setup:
+    ) -> tuple[Setup, SomeRows | None]:
         """Ridges, the graph's vectors, and the start of the rounds from these."""
         grams = sum_grams(engine, plain)
         features, ridges = fit_features(plain, grams, self.lam, RANK_TOL)
+        weigh = some = None
         if sought is not None:
             seed = None if isinstance(known, Knowledge) else seeds[2]
             sought.hear(see_all(engine, drawn, features, ridges), seed)
-        weigh = None if sought is None else sought.weigh
+            weigh = sought.weigh
+        else:
+            of_these = (drawn, features, self.n_clusters_, known)
+            some = SomeRows(background, engine, *of_these)
         spectrum = fit_spectrum(engine, graph, self.n_clusters_, weigh)
         spectrum = put_basis(engine, spectrum)
         scale = frequency_weights(spectrum.values, self.n_clusters_)
@@ -333,7 +336,8 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         elif sought is not None:
             found = sought.communities(others, cast(Sizes | None, known))
         anchors = tuple(kernel.anchors for kernel in features.kernels)
-        return Setup(anchors, ridges, spectrum, start, first, found, explained, strange)
+        of = (anchors, ridges, spectrum, start, first, found, explained, strange)
+        return Setup(*of), some
 
     def _run_rounds(self, engine: Engine, setup: Setup, **how: Any) -> History:
         of = (setup.start.features, setup.ridges, self._weights(setup), setup.first)
@@ -347,6 +351,7 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         seed: int,
         saved: NoCheckpoint,
         known: Knowledge | Sizes | None,
+        some: SomeRows | None,
         history: History,
     ) -> tuple[Clustering, Nodes | Centres | None]:
         """The clusters: communities of few rows; of many, k-means' refined ones.
@@ -360,13 +365,13 @@ class S2MVTC(GrowsByPieces, PassClusterer):
             return keep_labels(engine, drawn.rows, first, self.n_clusters_)
         rows = (engine, self.n_clusters_, drawn.rows)
         found = kmeans(*rows, n_init=self.n_init, seed=seed, first=first, saved=saved)
-        how = (engine, drawn, setup.start.features, setup.spectrum.weights, found)
         self.conflicts_ = NO_CONFLICTS
+        how = (engine, drawn, setup.start.features, self.n_clusters_, known)
+        some = some or SomeRows(cache, *how)
+        weights = setup.spectrum.weights
+        found, scores, last = refine_clusters(engine, some, weights, found)
         if isinstance(known, Sizes):
-            found, scores, _ = refine_clusters(*how, known)
             return hold_sizes(engine, drawn.rows, found, scores, known)
-        # Links move their own rows; with labels rows are compared in B_bar.
-        found, scores, last = refine_clusters(*how, by_views=not names_clusters(known))
         history.rounds.extend([] if last is None else [last])
         if known is None:
             return found, scores
@@ -378,14 +383,9 @@ class S2MVTC(GrowsByPieces, PassClusterer):
         """Views weigh as in the graph, times what they explain of its vectors."""
         of_views = setup.spectrum.weights * setup.explained
         of_views = of_views * (self.n_views_ / of_views.sum())
-        return Weights(
-            beta=float(self.beta),
-            growth=1.0,
-            smooth=float(self.smoothing_weight),
-            centre=False,
-            of_views=tuple(float(w) for w in of_views),
-            by_length=self.lam is None,
-        )
+        how: Any = {"beta": float(self.beta), "smooth": float(self.smoothing_weight)}
+        how |= {"growth": 1.0, "centre": False, "by_length": self.lam is None}
+        return Weights(of_views=tuple(float(w) for w in of_views), **how)
 
     def _cost(self, n_samples: int, n_features: tuple[int, ...], itemsize: int) -> Cost:
         few = n_samples <= sizes.exact_rows

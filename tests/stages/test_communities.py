@@ -23,10 +23,13 @@ from manyview.stages.communities import (
     Sought,
     against_chance,
     distinct,
-    graph_in_parts,
+    graphs_in_parts,
     neighbourhoods,
-    row_graph,
+    places_in_parts,
     sized_as_seen,
+    view_graphs,
+    weighed,
+    weighed_in_parts,
 )
 from manyview.stages.held_out import see_all
 from manyview.stages.neighbour_graph import kinds_of_rows
@@ -91,12 +94,21 @@ def test_views_weigh_as_told():
     np.testing.assert_allclose(rows.graph.toarray(), expected.toarray())
 
 
+def row_graph(drawn, scalings, view_weights, n_clusters):
+    """The graphs of all views as one."""
+    return weighed(view_graphs(drawn, scalings, n_clusters), view_weights)
+
+
 def test_parts_of_the_rows_have_graphs_of_their_own():
     x, noise, _ = rings()
     x[5], noise[5] = x[4], noise[4]
     found, scalings, _ = drawn_rows([x, noise])
     weights = np.array([0.9, 0.2])
-    sums, of_views, place, parts = graph_in_parts(found, 200, scalings, weights, 2)
+    sought = graphs_in_parts(found, 200, scalings, 2)
+    (place, parts), (sums, of_views) = (
+        places_in_parts(sought),
+        weighed_in_parts(sought, weights),
+    )
     assert len(parts) == 2 and parts[1].stop == of_views[0].shape[0]
     halves = (slice(0, 200), slice(200, 400))
     for graph, own, drawn in zip(sums, parts, halves, strict=True):

@@ -13,7 +13,7 @@ from manyview.errors import DegenerateWarning
 from manyview.growing.refitting import rename_clusters
 from manyview.kmeans.passes import Centres
 from manyview.stages import refining
-from manyview.stages.communities import graph_in_parts
+from manyview.stages.communities import graphs_in_parts, places_in_parts
 from manyview.stages.refining import (
     MOST_PRODUCTS,
     REFINED_ROWS,
@@ -124,12 +124,13 @@ def parted(monkeypatch):
     seen = []
 
     def spied(*given):
-        found = graph_in_parts(*given)
-        seen.append([(part.start, part.stop) for part in found[-1]])
+        found = graphs_in_parts(*given)
+        parts = places_in_parts(found)[1]
+        seen.append([(part.start, part.stop) for part in parts])
         return found
 
     monkeypatch.setattr(refining, "REFINED_ROWS", 200)
-    monkeypatch.setattr(refining, "graph_in_parts", spied)
+    monkeypatch.setattr(refining, "graphs_in_parts", spied)
     return seen
 
 

@@ -191,26 +191,26 @@ def sized_as_seen(
     return drawn_to_sizes(scored, labels[rows.place], n_clusters, wanted)
 
 
-def row_graph(
-    drawn: Draw, scalings: tuple[Scaling, ...], view_weights: Matrix, n_clusters: int
-) -> RowGraph:
-    """The graphs of all views, of exact neighbours among the drawn rows, as one."""
-    return weighed(view_graphs(drawn, scalings, n_clusters), view_weights)
-
-
-def graph_in_parts(
-    drawn: Draw, n_rows: int, *how: Any
-) -> tuple[list[Any], Graphs, Matrix, list[slice]]:
-    """The graphs of every so many rows by themselves.
-
-    Their sums, those of the views side by side in one, where each row is in these, and
-    where each part is.
-    """
+def graphs_in_parts(drawn: Draw, n_rows: int, *how: Any) -> list[ViewGraphs]:
+    """The graphs of all views, of every so many drawn rows by themselves."""
     cuts = cut(len(drawn.rows), n_rows)
-    made = [row_graph(drawn._replace(block=drawn.block.part(x)), *how) for x in cuts]
-    ends = np.cumsum([0, *(len(x.present) for x in made)])
-    place = [x.place + first for x, first in zip(made, ends, strict=False)]
-    parts: Any = [slice(*x) for x in pairwise(ends)]
+    parts = [drawn._replace(block=drawn.block.part(rows)) for rows in cuts]
+    return [view_graphs(part, *how) for part in parts]
+
+
+def places_in_parts(parts: list[ViewGraphs]) -> tuple[Matrix, list[slice]]:
+    """Where each drawn row is among the different ones of all parts; the parts' own."""
+    ends = np.cumsum([0, *(len(present) for *_, present in parts)])
+    pairs = zip(parts, ends, strict=False)
+    place = np.concatenate([own + first for (_, own, *_), first in pairs])
+    return place, [slice(*x) for x in pairwise(ends.tolist())]
+
+
+def weighed_in_parts(
+    parts: list[ViewGraphs], view_weights: Matrix
+) -> tuple[list[Any], Graphs]:
+    """The sums of the parts' graphs, and those of the views side by side in one."""
+    made = [weighed(graphs, view_weights) for graphs in parts]
     of_views: Any = [x.of_views for x in made]
     whole = of_views[0]
     if isinstance(whole, DeviceGraph):
@@ -218,7 +218,7 @@ def graph_in_parts(
     elif len(made) > 1:
         kinds = zip(*of_views, strict=True)
         whole = [sp.csr_array(sp.block_diag(x, format="csr")) for x in kinds]
-    return [x.graph for x in made], whole, np.concatenate(place), parts
+    return [x.graph for x in made], whole
 
 
 def view_graphs(

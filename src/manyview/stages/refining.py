@@ -11,6 +11,7 @@ mend (`stages.telling_apart`), and where they do not, fits of the views carry mo
 (`stages.whole_rows`).
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ import scipy.sparse as sp
 from manyview.arrays.linear import one_hot, where_exact
 from manyview.arrays.ops import Array, Matrix, in_float64, like, namespace, to_host
 from manyview.engine.contract import Engine, sizes
+from manyview.engine.threads import Background
 from manyview.kmeans.passes import (
     FIELD,
     LABELS,
@@ -38,7 +40,14 @@ from manyview.stages.block_model import (
     ties_to_clusters,
 )
 from manyview.stages.cluster_sizes import Sizes, sized
-from manyview.stages.communities import first_of, graph_in_parts
+from manyview.stages.communities import (
+    first_of,
+    graphs_in_parts,
+    places_in_parts,
+    weighed_in_parts,
+)
+from manyview.stages.held_out import Seen
+from manyview.stages.knowledge import Knowledge, names_clusters
 from manyview.stages.rounds import Round, round_step
 from manyview.stages.sampling import Draw, first_rows
 from manyview.stages.telling_apart import discriminants, tell_apart
@@ -73,48 +82,81 @@ class Ties(NamedTuple):
         return float((self.inside - self.between) / gap)
 
 
+class SomeRows:
+    """Some drawn rows of many, their neighbours, and how they look in every view.
+
+    None of it needs the clusters that it refines: it is sought while the fit goes on.
+    The rows are `enough` for the clusters or not. What is fitted to the views may give
+    the clusters (`by_views`) unless their sizes or labels are `known`: links move their
+    own rows, with labels rows are compared in B_bar.
+    """
+
+    def __init__(
+        self,
+        background: Background,
+        engine: Engine,
+        drawn: Draw,
+        features: Features,
+        n_clusters: int,
+        known: Knowledge | Sizes | None,
+    ) -> None:
+        self.features = features
+        self.wanted = known if isinstance(known, Sizes) else None
+        self.by_views = self.wanted is None and not names_clusters(known)
+        rows = drawn.rows[: sizes.exact_rows]
+        n_entries = row_entries(first_rows(drawn.block))
+        most = affordable_rows(min(REFINED_ROWS, len(rows)), n_entries)
+        self.enough = n_clusters > 1 and most >= ROWS_PER_CLUSTER * n_clusters
+        if not self.enough:
+            return
+        rows = rows[: min(MOST_PARTS, len(rows) // most) * most]
+
+        def taken() -> Draw:
+            some = drawn._replace(rows=rows, block=engine.take(rows))
+            return some.without_empty_rows(features.scalings)
+
+        def seen() -> list[Seen]:
+            first = first_of(places_in_parts(self.graphs())[0])
+            return see_views(self.rows().block, first, features, n_clusters)
+
+        how = most, features.scalings, n_clusters
+        self.rows = background(taken)
+        self.graphs = background(lambda: graphs_in_parts(self.rows(), *how))
+        self.views = background(seen) if self.by_views else cache(seen)
+
+
 def refine_clusters(
     engine: Engine,
-    drawn: Draw,
-    features: Features,
+    some: SomeRows,
     view_weights: Matrix,
     found: Clustering,
-    wanted: Sizes | None = None,
-    *,
-    by_views: bool = False,
 ) -> tuple[Clustering, Centres | None, Round | None]:
     """The clusters after moves of drawn rows, the scores that give them, a last round.
 
-    With `wanted` sizes the drawn rows are brought to these. With `by_views` what is
-    fitted to the views may give the clusters: then the round that makes its scores
-    stands in the place of the embedding. Nothing changes, and there are no
-    such scores, where rows are too few for the clusters.
+    Where sizes are known the drawn rows are brought to these. Where what is fitted to
+    the views gives the clusters, the round that makes its scores stands in the place
+    of the embedding. Nothing changes, and there are no such scores, where rows are too
+    few for the clusters.
     """
-    n_clusters = len(found.centres.points)
-    rows = drawn.rows[: sizes.exact_rows]
-    n_entries = row_entries(first_rows(drawn.block))
-    most = affordable_rows(min(REFINED_ROWS, len(rows)), n_entries)
-    if n_clusters < 2 or most < ROWS_PER_CLUSTER * n_clusters:
+    if not some.enough:
         return found, None, None
-    rows = rows[: min(MOST_PARTS, len(rows) // most) * most]
-    some = drawn._replace(rows=rows, block=engine.take(rows))
-    some = some.without_empty_rows(features.scalings)
-    how = features.scalings, view_weights, n_clusters
-    graphs, of_views, place, parts = graph_in_parts(some, most, *how)
-    points, labels = _picked(engine, some)
+    n_clusters = len(found.centres.points)
+    graphs, of_views = weighed_in_parts(some.graphs(), view_weights)
+    place, parts = places_in_parts(some.graphs())
+    points, labels = _picked(engine, some.rows())
     first = like(first_of(place), labels)
     pairs = zip(graphs, parts, strict=True)
     own = [moved(graph, labels[first[p]], n_clusters) for graph, p in pairs]
     labels = namespace(labels).concat(own)[like(place, labels)]
-    if wanted is not None:
-        part = wanted.of_sample(len(labels), engine.n_samples)
+    if some.wanted is not None:
+        part = some.wanted.of_sample(len(labels), engine.n_samples)
         whole = [x if sp.issparse(x) else on_host(x)[0] for x in graphs]
         graph = sp.csr_array(sp.block_diag(whole, format="csr"))
         held = sized(graph, place, to_host(labels), n_clusters, part)
         labels = like(held, labels)
     scores, last = discriminants(points, labels, found.centres.points), None
-    if by_views and n_clusters <= points.shape[1]:
-        views = see_views(some.block, to_host(first), features, n_clusters)
+    if some.by_views and n_clusters <= points.shape[1]:
+        features, views = some.features, some.views()
         scored = nearest(points, scores)[0][first]
         last = tell_apart(features, of_views, views, scored, n_clusters)
         if last is None:
