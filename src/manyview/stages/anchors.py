@@ -55,7 +55,7 @@ N_ANCHORS, ROWS_PER_FEATURE = 500, 8  # twice as many fit no better (DESIGN.md)
 # Of the Gram's mean eigenvalue, where nothing chooses: leaves the leading directions.
 LAM_SHARE = 0.01
 MOST_FEW_ROWS = 4096  # their inner products take 128 MB
-TOGETHER = 2**22  # entries of views whose rows are prepared together: 32 MB
+TOGETHER = 2**24  # entries of views whose rows are prepared together: 64 MB
 CENTRE_ROWS = 500  # show how large the rounding of a float32 Gram is
 ROUNDED = 16.0  # units in the last place, of |x|²: what |x − x|² may come to
 
@@ -131,7 +131,9 @@ def anchors_of_views(
     if is_torch_array(drawn.block.views[0]):
         views = [prepared(v) for v in range(n_views)]
         return [batched_anchors(views, size, seed) for size, seed in searches]
-    entries = [math.prod(drawn.view(v).shape) for v in range(n_views)]
+    pairs = zip(drawn.block.views, scalings, strict=True)
+    seen = [x if s.directions is None else s.directions for x, s in pairs]
+    entries = [len(drawn.block) * x.shape[1] for x in seen]
     groups = [[v] for v in range(n_views)]
     if sum(entries) <= TOGETHER:
         groups = [list(range(n_views))]
@@ -174,8 +176,10 @@ def make_kernels(
     if drawn is None:
         total, _ = engine.run(width_step, shared, title="Measuring kernel widths")
     else:
-        for rows in cut(len(drawn.block), sizes.block_rows):
-            fold(total, width_step(drawn.block.part(rows), {}, shared))
+        blocks = map(drawn.block.part, cut(len(drawn.block), sizes.block_rows))
+        jobs = [partial(width_step, block, {}, shared) for block in blocks]
+        for result in side_by_side(jobs, drawn.block.views[0]):
+            fold(total, result)
     widths = []
     for v, a in enumerate(anchors):
         distance, n_rows, away = to_host(total[f"nearest{v}"])
