@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score as ari
 from manyview import S2MVTC, load_model
 from manyview.datasets import load_digits_views, make_views
 from manyview.engine.contract import lowered
+from manyview.engine.threads import in_the_background
 from manyview.errors import DegenerateWarning
 from manyview.growing.refitting import rename_clusters
 from manyview.kmeans.passes import Centres
@@ -171,6 +172,23 @@ def test_a_view_that_tells_no_rows_apart_says_nothing(kind):
     with lowered(exact_rows=450):
         alone = S2MVTC(4, random_state=0).fit(views[:2])
     assert ari(np.asarray(model.labels_), np.asarray(alone.labels_)) > 0.9
+
+
+def test_rows_are_looked_at_beside_the_fit_or_when_they_are_asked_for(monkeypatch):
+    views = make_views(1200, (6, 5), 4, noise=2.0, random_state=0)
+    asked = []
+
+    def never(allowed):
+        asked.append(allowed)
+        return in_the_background(False)
+
+    with lowered(exact_rows=450):
+        beside = S2MVTC(4, random_state=0).fit(views)
+        monkeypatch.setattr("manyview.base.in_the_background", never)
+        later = S2MVTC(4, random_state=0).fit(views)
+        S2MVTC(4, random_state=0, memory_limit="2GB").fit(views)
+    assert asked == [True, False]
+    np.testing.assert_array_equal(beside.labels_, later.labels_)
 
 
 def test_a_resumed_fit_looks_at_as_many_rows(parted, tmp_path, monkeypatch):
