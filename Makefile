@@ -29,10 +29,12 @@ demo: $(STAMPS)/demo
 	$(BIN)/manyview demo
 
 # One BLAS thread per test process, or two processes on two cores get in each
-# other's way. A third has what the others leave while they wait for a browser or Dask.
+# other's way. A third has what the others leave while they wait for a browser or Dask. Files
+# with slow tests come first (tests/conftest.py), and not those with many tests.
 test: $(STAMPS)/full
 	$(ONE_THREAD) $(BIN)/python -m pytest \
-		-n 3 --dist loadscope --doctest-modules $(PYTEST_ARGS) src/manyview tests
+		-n 3 --dist loadscope --no-loadscope-reorder --doctest-modules \
+		$(PYTEST_ARGS) src/manyview tests
 
 # The tests with the lowest versions that pyproject.toml allows, without torch.
 test-min:

@@ -42,6 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"unchecked: {reason}")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests go first: at the end one process alone would do them."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True)
 def checked_passes(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
