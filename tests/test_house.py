@@ -20,7 +20,7 @@ MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
 MOST_FILES_TO_READ = 16
 MOST_FILES_OF_A_FIT = 29
-MOST_LINES_IN_ALL = 37_750
+MOST_LINES_IN_ALL = 37_748
 
 # Rooms, or functions as "file:function", that may import from manyview when called.
 LAZY = {
